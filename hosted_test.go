@@ -82,13 +82,13 @@ func TestHostedWait(t *testing.T) {
 		got := <-l.results
 		if try == 3 {
 			if got != (result{"invocation/i-1/response", "{}"}) {
-				t.Errorf("the runtime was told %v", got)
+				t.Errorf("the runtime received %v", got)
 			}
 			break
 		}
 		w, ok, err := wire.ParseWaiting([]byte(got.body))
 		if !ok || err != nil || got.path != "invocation/i-1/response" {
-			t.Fatalf("the runtime was told %v: %v", got, err)
+			t.Fatalf("the runtime received %v: %v", got, err)
 		}
 		if want := fmt.Sprintf("asked %d times, with ****", try); w.Reason != want || w.After != time.Second || w.PhysicalResourceID != "it" {
 			t.Errorf("%v, %q, want %q", w, w.Reason, want)
@@ -126,7 +126,7 @@ func TestHostedWait(t *testing.T) {
 	} {
 		l.events <- event
 		if got := <-l.results; !strings.HasSuffix(got.path, "/error") || !strings.Contains(got.body, want) {
-			t.Errorf("the runtime was told %v", got)
+			t.Errorf("the runtime received %v", got)
 		}
 	}
 	if len(l.puts) != 0 {
@@ -168,7 +168,7 @@ func TestHostedWaitWithoutHeader(t *testing.T) {
 	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.New(lasting{})}, Client: l.Client()}, LambdaRuntimeAPI: l.api()})
 	l.events <- l.event(t, pintle.Create, "", "quick", "")
 	if got := <-l.results; got != (result{"invocation/i-1/response", "{}"}) {
-		t.Errorf("the runtime was told %v", got)
+		t.Errorf("the runtime received %v", got)
 	}
 	if body := <-l.puts; !strings.Contains(string(body), `"SUCCESS"`) {
 		t.Errorf("response %s", body)
@@ -183,7 +183,7 @@ func TestHostedWaitWithoutHeader(t *testing.T) {
 	}
 	l.events <- string(resume)
 	if got := <-l.results; !strings.HasSuffix(got.path, "/error") || !strings.Contains(got.body, "request is not valid") {
-		t.Errorf("the runtime was told %v", got)
+		t.Errorf("the runtime received %v", got)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestRunningWaiter(t *testing.T) {
 	}, LambdaRuntimeAPI: l.api()})
 	l.events <- l.event(t, pintle.Create, "", "", "")
 	if got := <-l.results; got != (result{"invocation/i-1/response", "{}"}) {
-		t.Errorf("the runtime was told %v", got)
+		t.Errorf("the runtime received %v", got)
 	}
 	if body := <-l.puts; !strings.Contains(string(body), `"SUCCESS","Reason":"asked 3 times, with ****","PhysicalResourceId":"it"`) {
 		t.Errorf("response %s", body)
@@ -281,7 +281,7 @@ func TestEventWaiter(t *testing.T) {
 		l.events <- event
 		want := []string{"{}", `{"waits":true}`, `{"waits":false}`}[n]
 		if got := <-l.results; got != (result{"invocation/i-1/response", want}) {
-			t.Errorf("the runtime was told %v, want %s", got, want)
+			t.Errorf("the runtime received %v, want %s", got, want)
 		}
 	}
 	if body := <-l.puts; !strings.Contains(string(body), "SUCCESS") {

@@ -191,7 +191,7 @@ func TestProcess(t *testing.T) {
 		l.events <- tt.event
 		got := <-l.results
 		if text := got.path + " " + got.body; !strings.HasPrefix(text, tt.result) {
-			t.Errorf("%s: the runtime was told %s, want %s", tt.name, text, tt.result)
+			t.Errorf("%s: the runtime received %s, want %s", tt.name, text, tt.result)
 		}
 		if len(l.puts) != len(tt.puts) {
 			t.Errorf("%s: %d responses, want %d", tt.name, len(l.puts), len(tt.puts))
@@ -243,7 +243,7 @@ func TestProcessRunsOutOfTime(t *testing.T) {
 		t.Errorf("a handler that hangs: %s", body)
 	}
 	if got := <-l.results; got != (result{"invocation/i-1/response", "{}"}) {
-		t.Errorf("the runtime was told %v", got)
+		t.Errorf("the runtime received %v", got)
 	}
 	var exit *exec.ExitError
 	if err := p.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(p.log.String(), "does not stop") {
@@ -266,7 +266,7 @@ func TestRunWithoutHandler(t *testing.T) {
 		t.Errorf("error = %v", err)
 	}
 	if got := <-l.results; got.path != "init/error" || !strings.Contains(got.body, "no handler") {
-		t.Errorf("the runtime was told %v", got)
+		t.Errorf("the runtime received %v", got)
 	}
 }
 

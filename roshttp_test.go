@@ -283,7 +283,7 @@ func resumed(t *testing.T, of, reported string, try int) string {
 	t.Helper()
 	w, ok, err := wire.ParseWaiting([]byte(reported))
 	if want := fmt.Sprintf("asked %d times", try); !ok || err != nil || !strings.HasPrefix(w.Reason, want) || w.PhysicalResourceID != "it" {
-		t.Fatalf("the runtime was told %s: %v", reported, err)
+		t.Fatalf("the runtime received %s: %v", reported, err)
 	}
 	request, err := wire.ParseRequest([]byte(of))
 	if err != nil {
@@ -332,7 +332,7 @@ func TestROSFunctionHostedWait(t *testing.T) {
 			event = resumed(t, of, hand(event), try)
 		}
 		if reported := hand(event); reported != "{}" {
-			t.Errorf("%s: in the end the runtime was told %s", name, reported)
+			t.Errorf("%s: in the end the runtime received %s", name, reported)
 		}
 		c.answered(t, name, `"Status":"SUCCESS","PhysicalResourceId":"it"`)
 	}

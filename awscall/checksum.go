@@ -70,13 +70,13 @@ func (c *call) verify(resp *http.Response, body []byte) error {
 		return nil
 	}
 	for name, algorithm := range checksums {
-		told := resp.Header.Get("X-Amz-Checksum-" + name)
-		if told == "" || strings.Contains(told, "-") {
+		declared := resp.Header.Get("X-Amz-Checksum-" + name)
+		if declared == "" || strings.Contains(declared, "-") {
 			continue
 		}
 		sum := algorithm()
 		sum.Write(body) // a hash does not fail
-		if base64.StdEncoding.EncodeToString(sum.Sum(nil)) != told {
+		if base64.StdEncoding.EncodeToString(sum.Sum(nil)) != declared {
 			return fmt.Errorf("the %s of the object differs from the one that S3 reports", name)
 		}
 	}

@@ -197,9 +197,9 @@ func (c *call) bucketRegion(resp *http.Response, body []byte, e *Error) string {
 	}
 	region := resp.Header.Get("X-Amz-Bucket-Region")
 	if region == "" {
-		var told struct{ Region string }
-		if xml.Unmarshal(body, &told) == nil {
-			region = told.Region
+		var parsed struct{ Region string }
+		if xml.Unmarshal(body, &parsed) == nil {
+			region = parsed.Region
 		}
 	}
 	if !isRegion(region) || region == c.region {

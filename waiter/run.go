@@ -13,8 +13,8 @@ import (
 
 const (
 	// keepWaits is how long a wait is kept that cannot be resumed. It is useless after that.
-	keepWaits = 48 * time.Hour
-	upkeep    = time.Hour // between clean-ups
+	keepWaits  = 48 * time.Hour
+	cleanEvery = time.Hour // between clean-ups
 	// The pauses after consecutive failures double from the first to the longest.
 	firstPause   = 5 * time.Second
 	longestPause = time.Minute
@@ -72,7 +72,7 @@ func (r *run) loop(ctx context.Context) error {
 	defer tick.Stop()
 	var cleaned time.Time
 	for {
-		if time.Since(cleaned) > upkeep {
+		if time.Since(cleaned) > cleanEvery {
 			cleaned = time.Now()
 			r.clean(ctx)
 		}

@@ -217,10 +217,10 @@ func (p *provider) assume(ctx context.Context, client *awscall.Client, c *call, 
 	if err != nil {
 		return nil, fmt.Errorf("the role cannot be assumed: %w", explain(err))
 	}
-	told, _ := out["Credentials"].(map[string]any)
-	key, _ := told["AccessKeyId"].(string)
-	secret, _ := told["SecretAccessKey"].(string)
-	token, _ := told["SessionToken"].(string)
+	credentials, _ := out["Credentials"].(map[string]any)
+	key, _ := credentials["AccessKeyId"].(string)
+	secret, _ := credentials["SecretAccessKey"].(string)
+	token, _ := credentials["SessionToken"].(string)
 	if key == "" || secret == "" {
 		return nil, errors.New("the role cannot be assumed: the answer has no credentials")
 	}

@@ -38,7 +38,7 @@ func TestMeasureAll(t *testing.T) {
 		for _, f := range (bench{resources: 2}).figures() {
 			row, ok := times.Row(f.what, name, f.unit)
 			if !ok || len(row.Runs) != 1 && row.Note == "" {
-				t.Errorf("%s of %s in %s is neither a figure nor told: %+v", f.what, name, f.unit, row)
+				t.Errorf("%s of %s in %s is neither a figure nor explained: %+v", f.what, name, f.unit, row)
 			}
 			if name == "pintle" && len(row.Runs) != 1 {
 				t.Errorf("%s of pintle in %s: %s", f.what, f.unit, row.Note)
@@ -47,7 +47,7 @@ func TestMeasureAll(t *testing.T) {
 		for _, b := range behaviours() {
 			row, ok := behaviour.Row(b.name, name, rightUnit)
 			if !ok || row.Note == "" {
-				t.Errorf("%s: what %s does is not told", b.name, name)
+				t.Errorf("%s: what %s does is not reported", b.name, name)
 			}
 			if name == "pintle" && row.Value != 1 {
 				t.Errorf("%s: %s", b.name, row.Note)

@@ -18,14 +18,14 @@ import (
 func (o *rollout) updateAgain(ctx context.Context, id string, kept []string) error {
 	request := operator.UpdateRequest{PreviewRequest: o.want.previewRequest(kept), Capabilities: o.want.capabilities()}
 	err := o.operator.update(ctx, id, request)
-	told, ok := errors.AsType[*operator.Error](err)
-	if errors.Is(err, errNoOperator) || ok && told.Status == http.StatusNotFound && strings.HasPrefix(told.Message, operator.NoEndpoint) {
+	apiErr, ok := errors.AsType[*operator.Error](err)
+	if errors.Is(err, errNoOperator) || ok && apiErr.Status == http.StatusNotFound && strings.HasPrefix(apiErr.Message, operator.NoEndpoint) {
 		return o.lacksAgain()
 	}
-	if !ok || told.Status != http.StatusBadRequest {
+	if !ok || apiErr.Status != http.StatusBadRequest {
 		return err
 	}
-	return o.want.refusedAgain(o.shell, told.Message, false)
+	return o.want.refusedAgain(o.shell, apiErr.Message, false)
 }
 
 // lacksAgain is the error for a server that cannot send an Update again.

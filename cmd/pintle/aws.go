@@ -165,11 +165,11 @@ func (a *templateCommands) forwardedToAWS(o *policyOptions, file, text string) (
 
 // tellOpen lists the roles that the template does not fully determine.
 func (a *templateCommands) tellOpen(calls []policy.Call) {
-	told := map[string]bool{}
+	printed := map[string]bool{}
 	for _, c := range calls {
 		line := fmt.Sprintf("note: the role of %s is only partly known before deployment: using %s", c.Resource, c.Role)
-		if c.Open && !told[line] {
-			told[line] = true
+		if c.Open && !printed[line] {
+			printed[line] = true
 			a.say("%s", line)
 		}
 	}

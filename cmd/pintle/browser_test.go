@@ -198,10 +198,10 @@ func (s *scene) elsewhere(b *browser) {
 // crowd opens more pages of an operation that continues than a browser has connections to a server.
 func (s *scene) crowd(b *browser) {
 	const pages = 8
-	var came int
-	b.do("crowd", command{"url": b.home + s.pathOf("orders", "operations", "1"), "count": pages}, &came)
-	if came != pages {
-		s.t.Errorf("%d pages came, want %d", came, pages)
+	var received int
+	b.do("crowd", command{"url": b.home + s.pathOf("orders", "operations", "1"), "count": pages}, &received)
+	if received != pages {
+		s.t.Errorf("%d pages came, want %d", received, pages)
 	}
 }
 

@@ -308,15 +308,15 @@ func (a *checkCommands) progress(c *check.Config) (done func()) {
 }
 
 // once reports each slow step of a provider only once, because a check starts several processes of it.
-func once(tell func(provider, text string)) func(provider, text string) {
+func once(report func(provider, text string)) func(provider, text string) {
 	var mu sync.Mutex
-	told := map[string]bool{}
+	already := map[string]bool{}
 	return func(provider, text string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !told[provider] {
-			told[provider] = true
-			tell(provider, text)
+		if !already[provider] {
+			already[provider] = true
+			report(provider, text)
 		}
 	}
 }

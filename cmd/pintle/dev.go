@@ -87,8 +87,8 @@ type development struct {
 	// files are those of the project, next to the sources.
 	files []string
 	// seen has the contents of the files when they were last read.
-	seen filewatch.Snapshot
-	told string // which files were said to be watched
+	seen    filewatch.Snapshot
+	watched string // which files were said to be watched
 
 	commands *commandLines
 	again    []string // the custom resources that get an Update with the next deploy even if nothing changed
@@ -341,10 +341,10 @@ func (d *development) announce() {
 	if err := d.watcher.Broken(); err != nil {
 		text += "\npolling files twice a second, because the system does not report changes: " + err.Error()
 	}
-	if text == d.told {
+	if text == d.watched {
 		text = "\nwatching"
 	} else {
-		d.told = text
+		d.watched = text
 	}
 	fmt.Fprintln(d.changes.stdout, text)
 }

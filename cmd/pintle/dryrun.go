@@ -58,8 +58,8 @@ func (a *changeCommands) dryRun(ctx context.Context, o *deployOptions, p place, 
 		err = errors.Join(err, s.close())
 	} else {
 		drawn, err = a.previewNew(ctx, o.connection.region, want, plans)
-		if told, ok := engine.InputError(err); ok {
-			err = want.refused(a.shell, told.Message, true)
+		if inputErr, ok := engine.InputError(err); ok {
+			err = want.refused(a.shell, inputErr.Message, true)
 		}
 	}
 	if err != nil {
@@ -184,9 +184,9 @@ func (o *rollout) preview(ctx context.Context, p place, document *previewDocumen
 		}
 	}
 	drawn, err = o.operator.preview(ctx, o.want.stack, o.want.previewRequest(kept))
-	switch told, ok := errors.AsType[*refusedPreview](err); {
+	switch rejection, ok := errors.AsType[*refusedPreview](err); {
 	case ok:
-		return drawn, o.want.refusedAgain(o.shell, told.message, stack.ID == "")
+		return drawn, o.want.refusedAgain(o.shell, rejection.message, stack.ID == "")
 	case errors.Is(err, errNoOperator):
 		return drawn, failed(fmt.Errorf("the server at %s does not support dry runs: it is not Pintle, or an older version", o.url))
 	case err == nil && len(o.want.again) > 0 && drawn.Kind == store.KindUpdate && len(drawn.Again) == 0:
@@ -282,8 +282,8 @@ func (c *operatorClient) preview(ctx context.Context, stack string, request oper
 		return out, err
 	}
 	err = c.do(ctx, http.MethodPost, "stacks/"+url.PathEscape(stack)+"/preview", body, &out)
-	if told, ok := errors.AsType[*operator.Error](err); ok && told.Status == http.StatusBadRequest {
-		err = &refusedPreview{told.Message}
+	if apiErr, ok := errors.AsType[*operator.Error](err); ok && apiErr.Status == http.StatusBadRequest {
+		err = &refusedPreview{apiErr.Message}
 	}
 	return out, err
 }

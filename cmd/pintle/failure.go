@@ -49,8 +49,8 @@ func failed(err error, hints ...string) *failure {
 
 // readable shortens an error of the SDK for people.
 func readable(err error) error {
-	if told, ok := errors.AsType[*awscall.Error](err); ok {
-		return fmt.Errorf("%s (%s)", told.Message, told.Code)
+	if apiErr, ok := errors.AsType[*awscall.Error](err); ok {
+		return fmt.Errorf("%s (%s)", apiErr.Message, apiErr.Code)
 	}
 	if broken, ok := errors.AsType[*net.OpError](err); ok {
 		return fmt.Errorf("cannot reach the engine: %w", broken)

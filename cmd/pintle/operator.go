@@ -196,9 +196,9 @@ func (c *operatorClient) do(ctx context.Context, method, path string, body []byt
 		}
 		return errNoOperator
 	}
-	var told struct{ Error string }
-	if err := json.Unmarshal(text, &told); err != nil || told.Error == "" {
+	var parsed struct{ Error string }
+	if err := json.Unmarshal(text, &parsed); err != nil || parsed.Error == "" {
 		return errNoOperator
 	}
-	return &operator.Error{Status: response.StatusCode, Message: told.Error}
+	return &operator.Error{Status: response.StatusCode, Message: parsed.Error}
 }

@@ -22,7 +22,7 @@ func (s *session) provide(ctx context.Context, list []provided) error {
 			return failed(fmt.Errorf("provider %s: %w", p.name, err))
 		}
 	}
-	told := map[string]string{}
+	printed := map[string]string{}
 	for wait := 5 * time.Millisecond; ; wait = min(wait*2, slowest) {
 		states, err := s.operator.providers(ctx)
 		if err != nil {
@@ -36,10 +36,10 @@ func (s *session) provide(ctx context.Context, list []provided) error {
 			switch {
 			case strings.HasPrefix(state.State, node.StateBuilding):
 				building = true
-				if told[state.Name] != state.State && strings.Contains(state.State, "(") {
+				if printed[state.Name] != state.State && strings.Contains(state.State, "(") {
 					s.say("%s", strings.ReplaceAll(state.State, s.cwd+string(filepath.Separator), ""))
 				}
-				told[state.Name] = state.State
+				printed[state.Name] = state.State
 			case strings.HasPrefix(state.State, node.StateBroken):
 				return failed(errors.New(strings.TrimPrefix(state.State, node.StateBroken+": ")),
 					"fix the provider and "+s.again())

@@ -45,7 +45,7 @@ func TestROSClients(t *testing.T) {
 			}
 			want := []string{"CREATE_COMPLETE", "DELETE_COMPLETE", "ROLLBACK_COMPLETE", "UPDATE_COMPLETE", "UPDATE_COMPLETE"}
 			var got []string
-			s.until("all has been told to "+client, func() bool {
+			s.until("all events have reached "+client, func() bool {
 				mu.Lock()
 				defer mu.Unlock()
 				got = slices.Sorted(slices.Values(reported[client]))

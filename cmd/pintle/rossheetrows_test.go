@@ -515,7 +515,7 @@ func (r *rosRow) taken() {
 	})
 	r.sheet.mu.Lock()
 	defer r.sheet.mu.Unlock()
-	if came := r.sheet.posts[id]; !strings.HasPrefix(came, "200 ") {
-		r.Errorf("the answer was taken with %s", came)
+	if post := r.sheet.posts[id]; !strings.HasPrefix(post, "200 ") {
+		r.Errorf("the answer was taken with %s", post)
 	}
 }

@@ -75,8 +75,8 @@ type schemaRuntime struct {
 	dir string // of builds
 }
 
-// newSchemaRuntime returns a runtime that builds into a temporary directory, which exists until it is closed. plans is told how Plans
-// end; nil if none is asked.
+// newSchemaRuntime returns a runtime that builds into a temporary directory, which exists until it is closed. plans receives the
+// results of Plans; nil if none is asked.
 func newSchemaRuntime(progress func(provider, text string), region string, plans *node.Plans) (*schemaRuntime, error) {
 	dir, err := os.MkdirTemp("", "pintle-schemas-")
 	if err != nil {
@@ -188,8 +188,8 @@ func (o *rollout) checkSchemas(ctx context.Context, stack stacks.Stack) error {
 		return ctx.Err()
 	}
 	for _, name := range sortedKeys(all.why) {
-		if told, ok := errors.AsType[*operator.Error](all.why[name]); ok && told.Status == http.StatusBadGateway {
-			o.say("warning: %s, so the template is not checked with it", told.Message)
+		if apiErr, ok := errors.AsType[*operator.Error](all.why[name]); ok && apiErr.Status == http.StatusBadGateway {
+			o.say("warning: %s, so the template is not checked with it", apiErr.Message)
 		}
 	}
 	if len(found) == 0 {

@@ -59,7 +59,7 @@ func TestTraceFromTheCallToTheProvider(t *testing.T) {
 	if own == "" || own.ID() == parent.ID() {
 		t.Errorf("the provider was asked %q, want a trace of its own", got)
 	}
-	server.until("the log tells the traces", func() bool {
+	server.until("the log has the traces", func() bool {
 		text := server.output()
 		return strings.Contains(text, "trace="+parent.ID()) && strings.Contains(text, "trace="+own.ID())
 	})

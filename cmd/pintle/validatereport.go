@@ -78,8 +78,8 @@ func (v *validator) failure() error {
 	}
 	err := error(failed(fmt.Errorf("%d %s in %s", count, noun, where)))
 	if v.broken != nil {
-		if told, ok := errors.AsType[*failure](v.broken); ok {
-			err = failed(fmt.Errorf("%w\n%w", err, told.err), told.hints...)
+		if cause, ok := errors.AsType[*failure](v.broken); ok {
+			err = failed(fmt.Errorf("%w\n%w", err, cause.err), cause.hints...)
 		}
 	}
 	return err

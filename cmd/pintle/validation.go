@@ -241,16 +241,16 @@ func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *
 		return ctx.Err()
 	}
 	for _, name := range sortedKeys(asked) {
-		told := publishedDocument{Name: name, Schema: all.asked[name] != nil, failed: local.CannotRun(all.why[name])}
+		document := publishedDocument{Name: name, Schema: all.asked[name] != nil, failed: local.CannotRun(all.why[name])}
 		if why := all.why[name]; why != nil {
-			told.Reason = why.Error()
+			document.Reason = why.Error()
 		}
 		if broken, ok := errors.AsType[*local.BuildError](all.why[name]); ok {
 			v.broken = failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")), "fix the provider, or skip it with --no-schema")
 		} else if local.CannotRun(all.why[name]) {
 			v.broken = failed(all.why[name], "fix the provider, or skip it with --no-schema")
 		}
-		one.providers = append(one.providers, told)
+		one.providers = append(one.providers, document)
 	}
 	return nil
 }
@@ -258,11 +258,11 @@ func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *
 // preview asks an engine without stacks which parts it would refuse.
 func (v *validator) preview(ctx context.Context, idle idleEngine, one *validation) error {
 	drawn, err := idle.preview(ctx, v.connector.region(one.want.language, v.options.region), one.want)
-	if told, ok := engine.InputError(err); ok {
-		if diagnosis.RuleOf(&template.Error{Message: told.Message}).ID == diagnosis.Import {
+	if inputErr, ok := engine.InputError(err); ok {
+		if diagnosis.RuleOf(&template.Error{Message: inputErr.Message}).ID == diagnosis.Import {
 			return nil // other stacks are not known
 		}
-		one.file.Add(diagnosis.Err, template.Errors{{Message: told.Message}})
+		one.file.Add(diagnosis.Err, template.Errors{{Message: inputErr.Message}})
 		return nil
 	}
 	if err != nil {

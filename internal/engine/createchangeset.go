@@ -195,7 +195,7 @@ func (d changeSets) create(
 	}
 	if existing != nil {
 		set, err := d.repeat(in, s, existing)
-		if told, ok := InputError(err); ok && told.Code == d.takenCode() && in.Kind == store.KindCreate && d.stack.Kind != store.KindReview {
+		if inputErr, ok := InputError(err); ok && inputErr.Code == d.takenCode() && in.Kind == store.KindCreate && d.stack.Kind != store.KindReview {
 			err = d.cannotCreate(in)
 		}
 		return set, err
@@ -303,16 +303,16 @@ func (d changeSets) plan(in *CreateChangeSet, s *submission, before *store.Revis
 		}
 	}
 	p.asks, err = transforms(d).expand(s, &in.Options, before)
-	if told, ok := InputError(err); ok && s.raw != nil {
-		p.problem = told.Message
+	if inputErr, ok := InputError(err); ok && s.raw != nil {
+		p.problem = inputErr.Message
 		return p, nil
 	}
 	if err != nil || p.asks.call != nil {
 		return p, err
 	}
 	p.draft, err = drafts(d).draw(&in.Options, in.Kind, p.asks, in.Template)
-	if told, ok := InputError(err); ok && s.raw != nil {
-		p.problem, err = told.Message, nil
+	if inputErr, ok := InputError(err); ok && s.raw != nil {
+		p.problem, err = inputErr.Message, nil
 	}
 	return p, err
 }

@@ -91,6 +91,6 @@ func TestSettledRequestsAreReported(t *testing.T) {
 	w.pass(time.Hour) // which times out b
 	want := []string{fmt.Sprint(a.ID, " true"), fmt.Sprint(b.ID, " false")}
 	if diff := cmp.Diff(want, reported[:min(len(reported), 2)]); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("reported (-want +got):\n%s", diff)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // are of type [Error].
 func (p Planner) DeleteChangeSet(ctx context.Context, ref ChangeSetRef) error {
 	row, stack, err := p.findChangeSet(ctx, ref)
-	if told, ok := InputError(err); ok && told.Code == CodeChangeSetNotFound {
+	if inputErr, ok := InputError(err); ok && inputErr.Code == CodeChangeSetNotFound {
 		return nil
 	} else if err != nil {
 		return err

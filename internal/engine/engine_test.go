@@ -381,7 +381,7 @@ func TestTruncatedAnswerReportsFullLength(t *testing.T) {
 	w.must(w.create(one("")))
 	w.must(w.engine.Answer(w.ctx, w.take("C").ID, []byte(strings.Repeat("x", wire.MaxResponse+1)), 5123))
 	if !strings.Contains(w.history(), "Response object is too long. The response has 5123 bytes, 4096 are allowed.") {
-		t.Errorf("the reason does not tell the length:\n%s", w.history())
+		t.Errorf("the reason does not have the length:\n%s", w.history())
 	}
 }
 

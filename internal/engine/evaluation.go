@@ -172,12 +172,12 @@ func unsupportedAttribute(resourceType, name string) error {
 // failureOf returns the class of an error in a declaration.
 func failureOf(err error) failure {
 	var missing missingError
-	var told *template.Error
+	var templateErr *template.Error
 	switch {
 	case errors.As(err, &missing):
 		return failedByAttribute
-	case errors.As(err, &told) && told.Code != "":
-		return failure(told.Code)
+	case errors.As(err, &templateErr) && templateErr.Code != "":
+		return failure(templateErr.Code)
 	}
 	return failedAsDeclared
 }

@@ -214,7 +214,7 @@ func TestImportsOfAFailedUpdate(t *testing.T) {
 	w.is("App", "UPDATE_ROLLBACK_COMPLETE", "")
 	w.trade("a of Net = a [App]", "b of Net = b []")
 	if got := w.course("App"); !strings.Contains(strings.Join(got, "\n"), `UPDATE_ROLLBACK_IN_PROGRESS "No export named missing found. Rollback requested by user."`) {
-		t.Errorf("told: %q", got)
+		t.Errorf("received: %q", got)
 	}
 	w.must(w.updateNamed("App", app("b")))
 	w.succeed("C", "c")
@@ -245,7 +245,7 @@ func TestExportNameInUse(t *testing.T) {
 		"Four":  `ROLLBACK_IN_PROGRESS "Export with name twice is already exported by stack Four. Rollback requested by user."`,
 	} {
 		if got := strings.Join(w.course(name), "\n"); !strings.Contains(got, want) {
-			t.Errorf("%s was told\n%s\nwant\n%s", name, got, want)
+			t.Errorf("%s received\n%s\nwant\n%s", name, got, want)
 		}
 	}
 	w.trade("name of One = 1 []", "own of Three = 3 []")
@@ -327,7 +327,7 @@ func TestStackOutput(t *testing.T) {
 		w.must(w.updateNamed("App", read(members)))
 		w.is("App", "UPDATE_ROLLBACK_COMPLETE", "")
 		if got := strings.Join(w.course("App"), "\n"); !strings.Contains(got, `UPDATE_ROLLBACK_IN_PROGRESS "`+reason+`Rollback requested by user."`) {
-			t.Errorf("told:\n%s", got)
+			t.Errorf("received:\n%s", got)
 		}
 	}
 	_, err := w.engine.Create(w.ctx, engine.CreateStack{

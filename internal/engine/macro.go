@@ -159,11 +159,11 @@ func (d macros) failBy(p preparation, err error) error {
 	if lacking, ok := errors.AsType[*needParameters](err); ok { // a macro added a parameter that was not read
 		err = invalid(unfetched(lacking.names))
 	}
-	told, ok := InputError(err)
+	inputErr, ok := InputError(err)
 	if !ok {
 		return err
 	}
-	return d.fail(p, &macroFailure{text: told.Message})
+	return d.fail(p, &macroFailure{text: inputErr.Message})
 }
 
 // fail ends a preparation because a macro failed or its reply is not a valid template.

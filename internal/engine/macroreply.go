@@ -86,8 +86,8 @@ func withLog(o Outcome) string {
 
 // macroProblem returns the failure for an invalid result of a macro.
 func macroProblem(id string, err error) *macroFailure {
-	if told, ok := InputError(refused(CloudFormation, err)); ok {
-		return &macroFailure{text: told.Message}
+	if inputErr, ok := InputError(refused(CloudFormation, err)); ok {
+		return &macroFailure{text: inputErr.Message}
 	}
 	return &macroFailure{text: "Transform " + id + " failed with: " + err.Error()}
 }

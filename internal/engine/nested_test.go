@@ -293,7 +293,7 @@ func TestNestedWaitsForTheRoot(t *testing.T) {
 	f.wantEvents("S", at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`,
 		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_COMPLETE`)
 	if more := f.reported("S-A-", childAt); len(more) > 0 {
-		t.Errorf("the nested stack tells of %q", more)
+		t.Errorf("the nested stack reports %q", more)
 	}
 }
 

@@ -28,7 +28,7 @@ func (d notifications) sendAll() {
 			continue // not a valid topic
 		}
 		for _, e := range d.delta.Events {
-			if text, told := d.dialect.notification(&d.stack, e); told {
+			if text, isNotified := d.dialect.notification(&d.stack, e); isNotified {
 				d.send(arn, token.Region, text)
 			}
 		}

@@ -22,7 +22,7 @@ func (w *world) reported() (statuses []string) {
 			continue
 		}
 		if got := r.Body.Token.Text(); got != watched || r.Body.Region != "eu-west-1" {
-			w.t.Errorf("told %s in %s", got, r.Body.Region)
+			w.t.Errorf("notified %s in %s", got, r.Body.Region)
 		}
 		message, _ := r.Body.Properties.Get("Message")
 		line := ""

@@ -159,7 +159,7 @@ func TestPlanRefusesACreate(t *testing.T) {
 	}
 }
 
-// TestPreviewAsksProviders checks that a preview asks only if it is told to, and writes nothing.
+// TestPreviewAsksProviders checks that a preview asks only if it is requested, and writes nothing.
 func TestPreviewAsksProviders(t *testing.T) {
 	f := &forecasts{answer: func(context.Context, engine.PlanQuestion) wire.Planned {
 		return wire.Planned{Change: wire.Replace, Reason: "it cannot shrink"}

@@ -148,9 +148,9 @@ func refused(dialect Dialect, err error) error {
 
 // inDialect gives an error with CloudFormation's code the code of the dialect.
 func inDialect(dialect Dialect, err error) error {
-	told, ok := InputError(err)
-	if code := dialect.refusals().code; ok && told.Code == CodeValidation && code != CodeValidation {
-		return &Error{code, told.Message}
+	inputErr, ok := InputError(err)
+	if code := dialect.refusals().code; ok && inputErr.Code == CodeValidation && code != CodeValidation {
+		return &Error{code, inputErr.Message}
 	}
 	return err
 }

@@ -76,8 +76,8 @@ func (d changeSets) mismatch(in *CreateChangeSet, s *submission, row *store.Chan
 
 // takenCode returns the error code for a change set name that is taken.
 func (d changeSets) takenCode() Code {
-	told, _ := InputError(d.dialect.refusals().changeSetTaken(""))
-	return told.Code
+	inputErr, _ := InputError(d.dialect.refusals().changeSetTaken(""))
+	return inputErr.Code
 }
 
 // cannotCreate returns the error for a create change set on an existing stack.

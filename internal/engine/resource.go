@@ -175,14 +175,14 @@ func (d resource) keep(s *store.Step, i *store.Instance, ask asked, metadata val
 		d.beginUpdate(s, i, properties)
 		return scheduler(d).fail(s, i, store.VerbUpdate, denied, properties)
 	}
-	told := i.Progress == store.ProgressFailed // a failed update had other properties
+	reported := i.Progress == store.ProgressFailed // a failed update had other properties
 	changed := !metadata.Equal(i.Body.Metadata)
 	d.redeclare(i, ask, metadata)
 	if changed {
 		schema := d.native.Schema(i.Body.Type)
-		told = told || schema != nil && !schema.Fixed
+		reported = reported || schema != nil && !schema.Fixed
 	}
-	if told {
+	if reported {
 		d.beginUpdate(s, i, properties)
 		d.resourceEvent(i, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
 	}

@@ -65,7 +65,7 @@ func (run *runner) start(ctx context.Context, target store.Target, begin func(*d
 func (run *runner) apply(ctx context.Context, target store.Target, decide func(*decision) error) error {
 	var ready []store.Request
 	var attend []wire.StackID
-	var told []func(Observer)
+	var observations []func(Observer)
 	var settled []store.Request
 	var earliest time.Time // the earliest new deadline, or zero
 	err := run.decide(ctx, target, func(view *store.View) (store.Delta, error) {
@@ -91,7 +91,7 @@ func (run *runner) apply(ctx context.Context, target store.Target, decide func(*
 		nestedStack{d}.attendLater()
 		delta, requests := d.result()
 		d.tellOperation(&view.Operation, delta.Operation)
-		ready, attend, told = requests, d.attend, d.notes
+		ready, attend, observations = requests, d.attend, d.notes
 		for _, r := range delta.Requests {
 			if !r.Due.IsZero() && (earliest.IsZero() || r.Due.Before(earliest)) {
 				earliest = r.Due
@@ -114,8 +114,8 @@ func (run *runner) apply(ctx context.Context, target store.Target, decide func(*
 	if !earliest.IsZero() && earliest.UnixMilli() < run.looks.Load() { // read after the commit
 		run.wakeUp()
 	}
-	for _, tell := range told {
-		tell(run.observer)
+	for _, observe := range observations {
+		observe(run.observer)
 	}
 	for _, id := range attend {
 		run.attendSoon(Noted(ctx, ""), id) // the note is not for other stacks

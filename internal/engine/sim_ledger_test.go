@@ -96,7 +96,7 @@ func (s *sim) settled(a *answering) {
 		s.hasRead(a)
 	case a.request.Type == store.TypeIsComplete: // the request that it polls for was sent
 	case a.outcome.Kind == engine.Answered:
-		s.heard(a.request, a.outcome.Body)
+		s.received(a.request, a.outcome.Body)
 	case a.outcome.Delivered:
 	case a.outcome.Kind == engine.Waiting: // a process has it, and the clock was set beyond its deadline
 	case s.watch.moved[a.request.ID]:
@@ -107,7 +107,7 @@ func (s *sim) settled(a *answering) {
 }
 
 // heard records that an answer settled its request.
-func (s *sim) heard(r store.Request, body []byte) {
+func (s *sim) received(r store.Request, body []byte) {
 	response, err := wire.ParseResponse(body)
 	id := response.PhysicalResourceID
 	if id == "" || err != nil && s.fidelity == engine.FidelityAWS {

@@ -159,15 +159,15 @@ func (s *sim) wanted(
 	if r.reads != "" {
 		want["Reads"] = att(r.reads, "att")
 	}
-	if r.hears != "" {
-		want["Hears"] = "heard " + att(r.hears, "hid")
+	if r.readsSecret != "" {
+		want["Hears"] = "heard " + att(r.readsSecret, "hid")
 	}
 	if r.imports != "" {
 		want["In"] = s.exportsNow()[r.imports].Value.Text()
 	}
 	i := current[r.id]
 	left := s.forced || s.skipped(i.Logical)
-	unreadable := r.reads != "" && att(r.reads, "att") == "" || r.hears != "" && att(r.hears, "hid") == ""
+	unreadable := r.reads != "" && att(r.reads, "att") == "" || r.readsSecret != "" && att(r.readsSecret, "hid") == ""
 	if left && i.Progress == store.ProgressSucceeded && unreadable {
 		return nil // it was skipped, and the attribute that it reads no longer exists
 	}

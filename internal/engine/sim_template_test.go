@@ -22,7 +22,7 @@ type simResource struct {
 	needs       []string // by Ref
 	after       []string // by DependsOn
 	reads       string   // a resource whose attribute it reads
-	hears       string   // a resource whose secret attribute it reads
+	readsSecret string   // a resource whose secret attribute it reads
 	policy      string
 	replace     string // UpdateReplacePolicy
 	conditional bool
@@ -66,7 +66,7 @@ func (s *sim) template(from *simTemplate) simTemplate {
 			case dice < 32:
 				r.reads = other
 			case dice < 39:
-				r.hears = other
+				r.readsSecret = other
 			case dice < 44:
 				r.after = append(r.after, other)
 			}
@@ -91,7 +91,7 @@ func (s *sim) template(from *simTemplate) simTemplate {
 // all returns everything that a resource depends on.
 func (r simResource) all() []string {
 	all := slices.Concat(r.needs, r.after)
-	for _, id := range []string{r.reads, r.hears} {
+	for _, id := range []string{r.reads, r.readsSecret} {
 		if id != "" {
 			all = append(all, id)
 		}
@@ -150,8 +150,8 @@ func (v simTemplate) text() string {
 		if r.reads != "" {
 			properties += fmt.Sprintf(`, "Reads": {"Fn::GetAtt": [%q, "att"]}`, r.reads)
 		}
-		if r.hears != "" {
-			properties += fmt.Sprintf(`, "Hears": {"Fn::Sub": "heard ${%s.hid}"}`, r.hears)
+		if r.readsSecret != "" {
+			properties += fmt.Sprintf(`, "Hears": {"Fn::Sub": "heard ${%s.hid}"}`, r.readsSecret)
 		}
 		if r.imports != "" {
 			properties += `, "In": ` + imported(r.imports)

@@ -148,7 +148,7 @@ func TestROSAnswers(t *testing.T) {
 				t.Errorf("the stack is %s, want %s", got, want)
 			}
 			if size := fmt.Sprintf("has %d bytes, 4096 are allowed", test.pad); tooLong && test.pad > 4097 && !strings.Contains(reasons(w, r.Stack), size) {
-				t.Errorf("the reason does not tell the size: %s", reasons(w, r.Stack))
+				t.Errorf("the reason does not have the size: %s", reasons(w, r.Stack))
 			}
 			if log := w.log.String(); strings.Contains(log, signature) || !strings.Contains(log, test.logged) || test.logged == "" && strings.Contains(log, "lacks") {
 				t.Errorf("logged %s", log)

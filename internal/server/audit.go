@@ -58,8 +58,8 @@ func (s *Server) auditedROS(w http.ResponseWriter, r *http.Request, id sigv4.Ide
 func (s *Server) record(w http.ResponseWriter, r *http.Request, id sigv4.Identity, e audit.Entry, serve func()) {
 	defer func() {
 		status := 0
-		if told, ok := w.(*reply); ok {
-			status = told.status
+		if response, ok := w.(*reply); ok {
+			status = response.status
 		}
 		e.Time, e.Request, e.From = s.config.Now(), w.Header().Get(requestID), remote(r)
 		e.Trace = trace.FromContext(r.Context()).ID()

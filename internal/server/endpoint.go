@@ -87,7 +87,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 // protects against DNS rebinding.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	if s.config.Dev && !isLoopback(r.Host) {
-		tell(w, r, http.StatusForbidden, "a development server is reached as localhost, 127.0.0.1 or [::1] only\n")
+		respond(w, r, http.StatusForbidden, "a development server is reached as localhost, 127.0.0.1 or [::1] only\n")
 		return
 	}
 	s.config.Metrics.ServeHTTP(w, r)
@@ -186,7 +186,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, id sigv4.Identity
 	if s.config.Called != nil && !own {
 		if failed := s.config.Called(id, func() bool { return entryOf(r, id).Action != "" }); failed != nil {
 			defer func() {
-				if told, ok := w.(*reply); ok && told.status >= http.StatusBadRequest {
+				if response, ok := w.(*reply); ok && response.status >= http.StatusBadRequest {
 					failed()
 				}
 			}()

@@ -33,17 +33,17 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 
 // healthz reports that the process is running.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
-	tell(w, r, http.StatusOK, "ok\n")
+	respond(w, r, http.StatusOK, "ok\n")
 }
 
 // readyz reports whether requests can be served. The reason for a failure is only logged, because anyone may send a
 // probe.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() || s.check(r.Context()) != nil {
-		tell(w, r, http.StatusServiceUnavailable, "not ready\n")
+		respond(w, r, http.StatusServiceUnavailable, "not ready\n")
 		return
 	}
-	tell(w, r, http.StatusOK, "ready\n")
+	respond(w, r, http.StatusOK, "ready\n")
 }
 
 func (s *Server) check(ctx context.Context) error {
@@ -64,7 +64,7 @@ func (s *Server) check(ctx context.Context) error {
 	return s.ready.err
 }
 
-func tell(w http.ResponseWriter, r *http.Request, status int, text string) {
+func respond(w http.ResponseWriter, r *http.Request, status int, text string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		status, text = http.StatusMethodNotAllowed, "method not allowed\n"

@@ -134,7 +134,7 @@ func TestOperator(t *testing.T) {
 		t.Errorf("logs were asked of %q", asked)
 	}
 	if !strings.Contains(w.log.String(), "disk full") {
-		t.Error("the log does not tell of the failure")
+		t.Error("the log does not report the failure")
 	}
 }
 

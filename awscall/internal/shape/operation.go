@@ -164,11 +164,11 @@ func (o *Operation) Response(ctx context.Context, r *http.Response, body []byte)
 		if i := strings.IndexByte(code, ':'); i > 0 && isJSON {
 			code = code[:i]
 		}
-		told := &APIError{Code: o.service.ErrorName(code), Message: api.Message}
-		if told.Code != code {
-			told.WireCode = code
+		apiErr := &APIError{Code: o.service.ErrorName(code), Message: api.Message}
+		if apiErr.Code != code {
+			apiErr.WireCode = code
 		}
-		return nil, told
+		return nil, apiErr
 	case err != nil && failed:
 		return nil, &APIError{Code: "UnknownError", Message: "UnknownError"}
 	case err != nil:

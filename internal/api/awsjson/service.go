@@ -118,16 +118,16 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // WriteError answers a call that does not reach an action, e.g. because its signature is invalid. Errors other than
 // [*Error] are logged, and the client sees an internal error.
 func (s *Service) WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	told, ok := errors.AsType[*Error](err)
+	apiErr, ok := errors.AsType[*Error](err)
 	if !ok {
 		level := slog.LevelError
 		if errors.Is(r.Context().Err(), context.Canceled) {
 			level = slog.LevelDebug // the client disconnected, which most likely caused the error
 		}
 		s.config.Log.Log(r.Context(), level, "internal failure", "service", s.config.Name, "target", r.Header.Get("X-Amz-Target"), "error", err)
-		told = &Error{Code: "InternalServerError", Message: "An internal error occurred.", Status: http.StatusInternalServerError}
+		apiErr = &Error{Code: "InternalServerError", Message: "An internal error occurred.", Status: http.StatusInternalServerError}
 	}
-	writeError(w, s.config.Version, told)
+	writeError(w, s.config.Version, apiErr)
 }
 
 // WriteError answers a call without a particular service.

@@ -46,8 +46,8 @@ func (f *handler) fetched(ctx context.Context, url string) (string, error) {
 			"pass the text as TemplateBody (aws cloudformation … --template-body file://template.json).")
 	}
 	text, err := f.texts.Template(ctx, url)
-	if told, ok := errors.AsType[*fetch.Error](err); ok {
-		return "", query.Validation("%s", told.Text)
+	if fetchErr, ok := errors.AsType[*fetch.Error](err); ok {
+		return "", query.Validation("%s", fetchErr.Text)
 	}
 	return text, err
 }
@@ -125,8 +125,8 @@ func (f *handler) policy(ctx context.Context, body, url, name string) (string, e
 		return "", query.Validation("%sURL must be a supported URL. This server fetches no policies: pass the text as %sBody.", name, name)
 	}
 	text, err := f.texts.Template(ctx, url)
-	if told, ok := errors.AsType[*fetch.Error](err); ok {
-		return "", query.Validation("%s", strings.ReplaceAll(told.Text, "TemplateURL", name+"URL"))
+	if fetchErr, ok := errors.AsType[*fetch.Error](err); ok {
+		return "", query.Validation("%s", strings.ReplaceAll(fetchErr.Text, "TemplateURL", name+"URL"))
 	}
 	return text, err
 }

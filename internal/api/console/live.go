@@ -80,7 +80,7 @@ func (sm *streams) stream(v *visit, now state, t topic) error {
 	ctx, cancel := context.WithTimeout(v.r.Context(), streamTime)
 	defer cancel()
 	control := http.NewResponseController(v.w)
-	tell := func(event string, s state) bool {
+	send := func(event string, s state) bool {
 		text, err := json.Marshal(s)
 		if err != nil {
 			return false
@@ -90,10 +90,10 @@ func (sm *streams) stream(v *visit, now state, t topic) error {
 		return err == nil && control.Flush() == nil
 	}
 	if last := v.r.Header.Get("Last-Event-ID"); last != "" && last != strconv.FormatInt(now.Version, 10) && !now.Ended {
-		if !tell("change", now) {
+		if !send("change", now) {
 			return nil
 		}
-	} else if !now.Ended && !tell("begin", now) {
+	} else if !now.Ended && !send("begin", now) {
 		return nil
 	}
 	beat := "ping"
@@ -107,16 +107,16 @@ func (sm *streams) stream(v *visit, now state, t topic) error {
 		case <-ctx.Done():
 			return nil
 		case now = <-changes:
-			if !now.Ended && !tell("change", now) {
+			if !now.Ended && !send("change", now) {
 				return nil
 			}
 		case <-ticker.C:
-			if !tell(beat, now) {
+			if !send(beat, now) {
 				return nil
 			}
 		}
 	}
-	tell("end", now)
+	send("end", now)
 	return nil
 }
 
@@ -192,15 +192,15 @@ func (sm *streams) look(ctx context.Context, t topic, one *watch) {
 			sm.log.WarnContext(ctx, "a page could not be kept up to date", "error", err)
 			continue
 		}
-		sm.watches.tell(one, now)
+		sm.watches.publish(one, now)
 		if now.Ended {
 			return
 		}
 	}
 }
 
-// tell sends a state to all followers. It replaces a state that they have not received yet.
-func (w *watches) tell(one *watch, now state) {
+// publish sends a state to all followers. It replaces a state that they have not received yet.
+func (w *watches) publish(one *watch, now state) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if now == one.last {

@@ -254,7 +254,7 @@ func TestLeftAndROS(t *testing.T) {
 	w.must(err)
 	w.as(console.Operator).done(path[1]+"/actions/delete", "confirm", "ros-stack")
 	if r := w.take("A"); r.Body.Caller != row.Account {
-		t.Errorf("the provider is told that %q asks, want the account %s", r.Body.Caller, row.Account)
+		t.Errorf("the provider gets the caller %q, want the account %s", r.Body.Caller, row.Account)
 	}
 	wants(t, "what a key of the account sees", w.with("AKIAPLAIN", "plain-keys-own-secret").page("/console/"), "ros-stack")
 }

@@ -124,7 +124,7 @@ func TestFormContainsAttributes(t *testing.T) {
 	wants(t, "an answer that lacks what is read", refused, "The answer lacks the attribute Other, read by resource B.",
 		`<details class="action" open>`, ">{&#34;Name&#34;: &#34;n&#34;}</textarea>")
 	if code != 400 {
-		t.Errorf("it is told %d", code)
+		t.Errorf("it gets %d", code)
 	}
 	b.done(path+"/respond", "status", "SUCCESS", "data", `{"Other": "planted-secret"}`, "noEcho", "1")
 	w.succeed("B", "b")

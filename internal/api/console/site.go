@@ -101,7 +101,7 @@ func (st *site) refused(v *visit, stack *store.Stack, a Action, err error, show 
 	if problem == "" {
 		a.Refused, a.Status = "internal failure", http.StatusInternalServerError
 	}
-	st.tell(v, stack, a)
+	st.auditAction(v, stack, a)
 	if problem == "" {
 		return err
 	}
@@ -111,12 +111,12 @@ func (st *site) refused(v *visit, stack *store.Stack, a Action, err error, show 
 // done records an executed action and redirects the browser to a page that confirms it.
 func (st *site) done(v *visit, stack *store.Stack, a Action, path, notice string) {
 	a.Status = http.StatusSeeOther
-	st.tell(v, stack, a)
+	st.auditAction(v, stack, a)
 	http.Redirect(v.w, v.r, path+"?done="+notice, http.StatusSeeOther)
 }
 
-func (st *site) tell(v *visit, stack *store.Stack, a Action) {
-	v.told = true
+func (st *site) auditAction(v *visit, stack *store.Stack, a Action) {
+	v.recorded = true
 	a.Account, a.Region, a.Stack = stack.Account, stack.Region, stack.ID
 	st.record(v.w, v.r, &v.session.Identity, a)
 }

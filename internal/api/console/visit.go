@@ -20,8 +20,8 @@ type visit struct {
 	r       *http.Request
 	session *session
 	now     time.Time
-	// told means that the result of the action has been recorded.
-	told bool
+	// recorded means that the result of the action has been recorded.
+	recorded bool
 }
 
 // page is the input of the layout.
@@ -116,7 +116,7 @@ func (ac *access) acting(roles []Role, do func(*visit) error) http.HandlerFunc {
 // deny shows the error of an action, and records it if that has not been done yet.
 func (ac *access) deny(v *visit, err error) {
 	shown := ac.explain(v, err)
-	if !v.told && slices.Contains(actionNames, actionOf(v.r)) {
+	if !v.recorded && slices.Contains(actionNames, actionOf(v.r)) {
 		a := Action{Name: actionOf(v.r), Status: shown.Status, Refused: shown.Message}
 		if strings.HasPrefix(v.r.URL.Path, Prefix+"stacks/") {
 			a.Stack = wire.StackID(v.r.PathValue("id")) // from the path: the stack may not exist

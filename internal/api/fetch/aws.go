@@ -57,20 +57,20 @@ func (a *aws) Object(ctx context.Context, region, bucket, key, version string) (
 	if _, ok := errors.AsType[*awscall.ResponseTooLargeError](err); ok {
 		return "", problem(TooLong, "too long")
 	}
-	told, ok := errors.AsType[*awscall.Error](err)
+	apiErr, ok := errors.AsType[*awscall.Error](err)
 	switch {
 	case !ok:
 		return "", problem(Failed, err.Error())
-	case told.Code == "NoSuchBucket":
-		return "", problem(NoBucket, told.Message)
-	case told.Code == "NoSuchKey" || told.Code == "NoSuchVersion":
-		return "", problem(NoKey, told.Message)
-	case told.Status == http.StatusForbidden && told.Message == "":
+	case apiErr.Code == "NoSuchBucket":
+		return "", problem(NoBucket, apiErr.Message)
+	case apiErr.Code == "NoSuchKey" || apiErr.Code == "NoSuchVersion":
+		return "", problem(NoKey, apiErr.Message)
+	case apiErr.Status == http.StatusForbidden && apiErr.Message == "":
 		return "", problem(Failed, "Access Denied")
-	case told.Message == "":
-		return "", problem(Failed, fmt.Sprintf("%s (status %d)", told.Code, told.Status))
+	case apiErr.Message == "":
+		return "", problem(Failed, fmt.Sprintf("%s (status %d)", apiErr.Code, apiErr.Status))
 	}
-	return "", problem(Failed, told.Message)
+	return "", problem(Failed, apiErr.Message)
 }
 
 // open returns the client. It loads the configuration of the AWS SDK on the first call. Without credentials, calls are

@@ -143,19 +143,19 @@ func (f *Fetcher) Template(ctx context.Context, address string) (string, error) 
 	if !ok {
 		return text, err
 	}
-	told := *problem
-	switch told.Problem {
+	failure := *problem
+	switch failure.Problem {
 	case Unsupported:
 	case NoBucket, NoKey, Failed:
-		if told.Bucket != "" {
-			told.Text = "S3 error: " + told.Text + "\nFor more information check http://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"
+		if failure.Bucket != "" {
+			failure.Text = "S3 error: " + failure.Text + "\nFor more information check http://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"
 		} else {
-			told.Text = "TemplateURL: " + told.Text
+			failure.Text = "TemplateURL: " + failure.Text
 		}
 	case TooLong:
-		told.Text = templateTooLong
+		failure.Text = templateTooLong
 	}
-	return "", &told
+	return "", &failure
 }
 
 // Snippet returns the snippet at the Location of an AWS::Include transform. The error is an [Error], with
@@ -177,19 +177,19 @@ func (f *Fetcher) Snippet(ctx context.Context, location string) (string, error) 
 	if !ok {
 		return text, err
 	}
-	told := *problem
-	switch told.Problem {
+	failure := *problem
+	switch failure.Problem {
 	case Unsupported:
-		told.Text = noLocation
+		failure.Text = noLocation
 	case NoBucket:
-		told.Text = "S3 bucket [" + told.Bucket + "] does not exist."
+		failure.Text = "S3 bucket [" + failure.Bucket + "] does not exist."
 	case NoKey:
-		told.Text = "S3 object [" + told.Key + "] in bucket [" + told.Bucket + "] does not exist."
+		failure.Text = "S3 object [" + failure.Key + "] in bucket [" + failure.Bucket + "] does not exist."
 	case TooLong:
-		told.Text = snippetTooLong
+		failure.Text = snippetTooLong
 	case Failed:
 	}
-	return "", &told
+	return "", &failure
 }
 
 // inline is the prefix of a location that contains the snippet itself.

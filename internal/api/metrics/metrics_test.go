@@ -109,7 +109,7 @@ func TestScrapeWithoutDatabase(t *testing.T) {
 	text := scrape(t, m)
 	says(t, text, "pintle_store_up 0", "pintle_commit_queue_length 5")
 	if strings.Contains(text, "\npintle_members") || strings.Contains(text, "\npintle_orphans") {
-		t.Error("figures are told that nobody knows")
+		t.Error("unknown figures are reported")
 	}
 	d.err = nil
 	d.now = d.now.Add(time.Minute)
@@ -180,7 +180,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("a token of %d bytes: %v", len(text), err)
 		}
 		if err != nil && len(text) > 8 && strings.Contains(err.Error(), text) {
-			t.Errorf("the error tells the token: %v", err)
+			t.Errorf("the error has the token: %v", err)
 		}
 	}
 	if err := os.WriteFile(file, []byte("0123456789abcdef"), 0o600); err != nil {

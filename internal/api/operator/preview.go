@@ -64,8 +64,8 @@ func (f *handler) preview(r *http.Request) (any, error) {
 		asked.Dialect = engine.ROS
 	}
 	out, err := f.Engine.Preview(r.Context(), asked)
-	if told, ok := engine.InputError(err); ok {
-		return nil, &Error{http.StatusBadRequest, told.Message}
+	if inputErr, ok := engine.InputError(err); ok {
+		return nil, &Error{http.StatusBadRequest, inputErr.Message}
 	}
 	return out, err
 }

@@ -81,9 +81,9 @@ func (f *handler) fetched(ctx context.Context, name, url string) (string, error)
 		return "", rpc.Invalid(name, "this server fetches nothing: pass the text itself")
 	}
 	text, err := f.texts.Template(ctx, url)
-	if told, ok := errors.AsType[*fetch.Error](err); ok {
+	if fetchErr, ok := errors.AsType[*fetch.Error](err); ok {
 		// CloudFormation's messages begin with the parameter's name, which this message already contains.
-		text := strings.TrimPrefix(strings.TrimSuffix(told.Text, "."), "TemplateURL: ")
+		text := strings.TrimPrefix(strings.TrimSuffix(fetchErr.Text, "."), "TemplateURL: ")
 		if is, found := strings.CutPrefix(text, "TemplateURL "); found {
 			text = "it " + is
 		}

@@ -89,8 +89,8 @@ func (c *Client) Region() string { return c.config.Region }
 func (c *Client) Call(ctx context.Context, action string, parameters url.Values, out any) error {
 	for attempt := 1; ; attempt++ {
 		err := c.call(ctx, action, parameters, out)
-		told, ok := errors.AsType[*Error](err)
-		if !ok || attempt == maxAttempts || told.Status != http.StatusServiceUnavailable && !strings.HasPrefix(told.Code, "Throttling") {
+		apiErr, ok := errors.AsType[*Error](err)
+		if !ok || attempt == maxAttempts || apiErr.Status != http.StatusServiceUnavailable && !strings.HasPrefix(apiErr.Code, "Throttling") {
 			return err
 		}
 		timer := time.NewTimer(pause * time.Duration(attempt))
@@ -153,12 +153,12 @@ func (c *Client) sign(ctx context.Context, action string, parameters url.Values)
 
 // read decodes a response.
 func read(status int, action string, text []byte, out any) error {
-	var told struct{ Code, Message, Recommend, RequestID string }
-	if err := json.Unmarshal(text, &told); err != nil || told.RequestID == "" {
+	var parsed struct{ Code, Message, Recommend, RequestID string }
+	if err := json.Unmarshal(text, &parsed); err != nil || parsed.RequestID == "" {
 		return ErrForeign
 	}
-	if status != http.StatusOK || told.Code != "" {
-		return &Error{status, told.Code, told.Message, told.Recommend, action, told.RequestID}
+	if status != http.StatusOK || parsed.Code != "" {
+		return &Error{status, parsed.Code, parsed.Message, parsed.Recommend, action, parsed.RequestID}
 	}
 	if out == nil {
 		return nil

@@ -158,7 +158,7 @@ func TestPresigned(t *testing.T) {
 				t.Errorf("got %v, want %s: %s", d.err, test.code, test.text)
 			}
 			if d.err != nil && signature != "" && len(signature) == 64 && strings.Contains(d.err.Error(), signature) {
-				t.Errorf("the signature is told: %v", d.err)
+				t.Errorf("the error has the signature: %v", d.err)
 			}
 			if diff := cmp.Diff(want, d.identity); diff != "" {
 				t.Error(diff)

@@ -469,8 +469,8 @@ func unavailable(s *scene) {
 	if s.err != nil {
 		return
 	}
-	told := slices.ContainsFunc(p.Attempts, func(a harness.Attempt) bool { return a.Status == http.StatusServiceUnavailable })
-	if s.took(of, p); p.Answered || !told {
+	wasUnavailable := slices.ContainsFunc(p.Attempts, func(a harness.Attempt) bool { return a.Status == http.StatusServiceUnavailable })
+	if s.took(of, p); p.Answered || !wasUnavailable {
 		if p.success() {
 			s.remove(of, given.first, "delete-refused")
 		}

@@ -83,11 +83,11 @@ func SARIF(version string, files []File) ([]byte, error) {
 		ColumnKind: "unicodeCodePoints", Artifacts: []sarifArtifact{}, Results: []sarifResult{},
 	}
 	for _, rule := range rules {
-		told := sarifRule{ID: rule.ID, ShortDescription: sarifText{rule.Title}}
+		listed := sarifRule{ID: rule.ID, ShortDescription: sarifText{rule.Title}}
 		if rule.Remedy != "" {
-			told.Help = &sarifText{rule.Remedy}
+			listed.Help = &sarifText{rule.Remedy}
 		}
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, told)
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, listed)
 	}
 	for i, file := range files {
 		uri := uriOf(file.Name)

@@ -221,8 +221,8 @@ func (s *Session) note(e *exchange, a Attempt) {
 	}
 	first := false
 	if a.Status == http.StatusOK {
-		e.came++
-		first = e.came == 1
+		e.accepted++
+		first = e.accepted == 1
 	}
 	over := e.over
 	e.mu.Unlock()
@@ -250,7 +250,7 @@ func (s *Session) answers(id wire.RequestID) int {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.came
+	return e.accepted
 }
 
 // reply accepts an answer in the HTTP response to our POST.

@@ -116,7 +116,7 @@ type exchange struct {
 	ended   chan End       // gets one
 
 	mu       sync.Mutex // guards the fields below
-	came     int        // attempts that were taken
+	accepted int        // attempts that were taken
 	attempts []Attempt
 	lines    []string
 	leaks    []string
@@ -192,7 +192,7 @@ func (s *Session) Send(ctx context.Context, o Order) (Exchange, error) {
 	e.over = true
 	lines := e.lines
 	e.lines = nil // they may be long
-	result.Again = max(e.came-1, 0)
+	result.Again = max(e.accepted-1, 0)
 	return Exchange{
 		Result: result, Request: e.order.Request, Attempts: slices.Clone(e.attempts), End: e.last, Lingers: e.lingers,
 		Log: lines, Leaks: slices.Clone(e.leaks), URLPrinted: e.printed,

@@ -222,14 +222,14 @@ func TestURL(t *testing.T) {
 			harness.Result{Answered: true, Size: len(good), Mismatches: []string{"StackId"}}, ""},
 		{"by the URL", func(_ http.ResponseWriter, _ *http.Request, e wire.Request) {
 			if status := put(t, e.ResponseURL, http.MethodPost, good); status != http.StatusMethodNotAllowed {
-				t.Errorf("a POST is told %d", status)
+				t.Errorf("a POST gets %d", status)
 			}
 			if status := put(t, e.ResponseURL+"0", http.MethodPut, good); status != http.StatusForbidden {
-				t.Errorf("another signature is told %d", status)
+				t.Errorf("another signature gets %d", status)
 			}
 			for range 2 {
 				if status := put(t, e.ResponseURL, http.MethodPut, good); status != http.StatusOK {
-					t.Errorf("told %d", status)
+					t.Errorf("got %d", status)
 				}
 			}
 		}, harness.Result{Answered: true, Size: len(good), Mismatches: []string{"StackId"}, Again: 1}, ""},
@@ -261,7 +261,7 @@ func TestURL(t *testing.T) {
 				t.Error(diff)
 			}
 			if (waited > 0) != (test.name == "silent") {
-				t.Errorf("told %d times that an answer is waited for", waited)
+				t.Errorf("reported %d times that an answer is pending", waited)
 			}
 		})
 	}

@@ -100,14 +100,14 @@ func (c *check) problem(at place, format string, args ...any) {
 
 // failed reports why a function could not be evaluated.
 func (c *check) failed(at place, err error) {
-	told, ok := errors.AsType[*template.Error](err)
+	templateErr, ok := errors.AsType[*template.Error](err)
 	if !ok {
 		return
 	}
-	if told.Line > 0 {
-		at.line, at.column = told.Line, told.Column
+	if templateErr.Line > 0 {
+		at.line, at.column = templateErr.Line, templateErr.Column
 	}
-	c.problem(at, "%s", told.Message)
+	c.problem(at, "%s", templateErr.Message)
 }
 
 // token returns the service token of a resource; empty if it is not known.

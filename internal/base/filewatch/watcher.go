@@ -37,10 +37,10 @@ type Config struct {
 // Watcher reports when to compare directories again. It is not safe for concurrent use. Create one with [New], and
 // call [Watcher.Close] at the end.
 type Watcher struct {
-	config Config
-	events *fsnotify.Watcher // nil without events
-	told   []string          // directories that send events
-	broken error
+	config  Config
+	events  *fsnotify.Watcher // nil without events
+	watched []string          // directories that send events
+	broken  error
 }
 
 // New returns a watcher without directories.
@@ -66,7 +66,7 @@ func (w *Watcher) Watch(folders []string) {
 	if w.broken != nil {
 		return
 	}
-	for _, old := range w.told {
+	for _, old := range w.watched {
 		if !slices.Contains(folders, old) {
 			_ = w.events.Remove(old) // the directory may have been deleted
 		}
@@ -78,7 +78,7 @@ func (w *Watcher) Watch(folders []string) {
 			return
 		}
 	}
-	w.told = slices.Clone(folders)
+	w.watched = slices.Clone(folders)
 }
 
 // fail continues without events.

@@ -79,18 +79,18 @@ func Variables(c Config) map[string]string {
 	for _, service := range Services() {
 		variables[EndpointPrefix+service] = c.URL
 	}
-	told := false
+	hasEndpoint := false
 	if !strings.EqualFold(own[ignore], "true") {
 		for name, text := range own {
 			if name == Endpoint || strings.HasPrefix(name, EndpointPrefix) {
-				variables[name], told = text, true
+				variables[name], hasEndpoint = text, true
 			}
 		}
 	}
-	if told && own["AWS_CA_BUNDLE"] != "" {
+	if hasEndpoint && own["AWS_CA_BUNDLE"] != "" {
 		variables["AWS_CA_BUNDLE"] = own["AWS_CA_BUNDLE"]
 	}
-	if told && hasKeys(own) {
+	if hasEndpoint && hasKeys(own) {
 		for _, name := range slices.Concat([]string{keyID, secret, token}, sources, related) {
 			if own[name] != "" {
 				variables[name] = own[name]

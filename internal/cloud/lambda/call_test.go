@@ -66,7 +66,7 @@ func TestMatch(t *testing.T) {
 }
 
 // gate creates a function "gated". Each call of it signals its start and waits until the gate is open.
-func gate(w *world, concurrency *int) (came <-chan string, open func()) {
+func gate(w *world, concurrency *int) (arrived <-chan string, open func()) {
 	names, opened := make(chan string, 100), make(chan struct{})
 	w.mux.HandleFunc("PUT /gate", func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // a partial body is fine
@@ -117,7 +117,7 @@ func TestBusy(t *testing.T) {
 				c.Concurrency, c.Memory, c.Queue = 1, test.memory, test.queue
 				c.Runtime = observed{c.Runtime, taken}
 			})
-			came, open := gate(w, test.concurrency)
+			arrived, open := gate(w, test.concurrency)
 			defer open()
 			var wg sync.WaitGroup
 			wg.Go(func() {
@@ -125,7 +125,7 @@ func TestBusy(t *testing.T) {
 					t.Errorf("first: %s", got)
 				}
 			})
-			<-came
+			<-arrived
 			<-taken
 			if test.concurrency == nil {
 				// A call continues after its caller has stopped waiting.
@@ -146,7 +146,7 @@ func TestBusy(t *testing.T) {
 					}
 				})
 				open()
-				if second := <-came; second != "second" {
+				if second := <-arrived; second != "second" {
 					t.Errorf("%s came after the first", second)
 				}
 			} else {

@@ -71,7 +71,7 @@ func (f *Functions) attempt(event invocation) {
 			retries = min(*of.Retries, retries)
 		}
 		old := f.config.Now().Sub(born) > age(of)
-		var told *Error
+		var apiErr *Error
 		var pause time.Duration
 		switch {
 		case f.ctx.Err() != nil:
@@ -87,7 +87,7 @@ func (f *Functions) attempt(event invocation) {
 			pause = f.config.Pauses[failures]
 			failures++
 			f.config.Log.Warn("a function failed, and is called again", "function", c.Function, "event", id, "error", last.kind, "after", pause)
-		case errors.As(err, &told) && told.Status < 500 && told.Code != "TooManyRequestsException":
+		case errors.As(err, &apiErr) && apiErr.Status < 500 && apiErr.Code != "TooManyRequestsException":
 			f.config.Log.Warn("an event was dropped", "function", c.Function, "event", id, "tries", failures, "error", err)
 			return
 		case old:

@@ -31,7 +31,7 @@ func (t *resource) Find(ctx context.Context, r *store.Request) (native.Existing,
 		return native.Existing{}, err
 	}
 	id, holder, err := importer.Existing(ctx, c)
-	if reason, told := errors.AsType[Reason](err); told {
+	if reason, isReason := errors.AsType[Reason](err); isReason {
 		return native.Existing{}, &native.MissingError{Text: reason.Error()}
 	}
 	if errors.Is(err, registry.ErrNotFound) {

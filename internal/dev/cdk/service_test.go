@@ -111,7 +111,7 @@ func TestBucket(t *testing.T) {
 		}
 	}
 	reported := map[string]any{"logGroupName": "/aws/lambda/" + got["FunctionName"], "filterPattern": `"told of"`}
-	a.cloud.until("the function is told of the object", func() bool {
+	a.cloud.until("the function gets the event of the object", func() bool {
 		events, err := a.cloud.call("cloudwatch-logs", "FilterLogEvents", reported)
 		return err == nil && strings.HasSuffix(events["events.0.message"], "told of out/a") && events["events.1.message"] == ""
 	})

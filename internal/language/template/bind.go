@@ -106,7 +106,7 @@ func (b *binding) report() {
 	if b.absentGiven != "" { // source: recorded answers, D21 (2025-08-06)
 		answer = fmt.Sprintf(noStoredValue, b.absentGiven)
 	}
-	for _, told := range []struct {
+	for _, c := range []struct {
 		list           []string
 		format, answer string
 	}{
@@ -114,8 +114,8 @@ func (b *binding) report() {
 		{b.absent.list, "Unable to fetch parameters [%s] from parameter store for this account.", answer},
 		{b.secret.list, "Parameters [%s] referenced by template have types not supported by CloudFormation.", ""},
 	} {
-		if len(told.list) > 0 {
-			b.add(&Error{Message: fmt.Sprintf(told.format, strings.Join(told.list, ", ")), Answer: told.answer})
+		if len(c.list) > 0 {
+			b.add(&Error{Message: fmt.Sprintf(c.format, strings.Join(c.list, ", ")), Answer: c.answer})
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestBombs(t *testing.T) {
 				t.Fatalf("Parse: %v, Examine: %v", err, found)
 			}
 			if len(found) > 101 {
-				t.Errorf("%d problems are told", len(found))
+				t.Errorf("%d problems are reported", len(found))
 			}
 			text := ""
 			for _, e := range found {

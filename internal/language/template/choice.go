@@ -52,8 +52,8 @@ func evaluateSelect(e *evaluation, argument Node) (value.Value, error) {
 			shown = value.ParameterMask
 		}
 		err := e.fail(argument, "%s%s", selectMissing, shown)
-		if told, ok := errors.AsType[*Error](err); ok && e.scope.Language == CloudFormation {
-			told.Answer = selectMessage
+		if templateErr, ok := errors.AsType[*Error](err); ok && e.scope.Language == CloudFormation {
+			templateErr.Answer = selectMessage
 		}
 		return value.Value{}, err
 	}

@@ -49,8 +49,8 @@ func (l *look) node(n Node, where path) {
 	e := &evaluation{scope: l.partial.scope}
 	literal, _, known, err := l.partial.look(e, n)
 	l.spent += e.spent
-	if told, ok := errors.AsType[*Error](err); ok {
-		failed := *told
+	if templateErr, ok := errors.AsType[*Error](err); ok {
+		failed := *templateErr
 		failed.Path = where.String()
 		if failed.Line == 0 {
 			failed.Line, failed.Column = n.line, n.column

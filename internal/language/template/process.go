@@ -433,8 +433,8 @@ func (p *processing) evaluate(n Node) (value.Value, state) {
 	switch {
 	case err != nil && e.exhausted():
 		if !spent { // report it once
-			if told, ok := errors.AsType[*Error](err); ok {
-				p.add(told)
+			if templateErr, ok := errors.AsType[*Error](err); ok {
+				p.add(templateErr)
 			}
 		}
 		return value.Value{}, failed

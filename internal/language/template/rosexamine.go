@@ -12,21 +12,21 @@ func examineROS(body string, limits Limits) (*Template, Errors) {
 	if err == nil {
 		return t, nil
 	}
-	told := first(err, nil)
+	refused := first(err, nil)
 	limits = limits.withROSDefaults()
 	if len(body) > limits.Bytes {
-		return nil, told
+		return nil, refused
 	}
 	root, err := ROS.read(body)
 	if err != nil || root.kind != value.Map {
-		return nil, told
+		return nil, refused
 	}
 	p := newROSParser(body, limits, false)
 	if _, ok := transformed(root); ok {
-		return nil, told
+		return nil, refused
 	}
 	t, found := rosResolver(p).examineROS(p.plainROS(root))
-	return t, first(asROS(told, rosValidationFailed), first(asROS(found.orNil(), rosValidationFailed), nil))
+	return t, first(asROS(refused, rosValidationFailed), first(asROS(found.orNil(), rosValidationFailed), nil))
 }
 
 // examineROS is examine for a template of ROS.

@@ -514,7 +514,7 @@ func TestROSTime(t *testing.T) {
 	s := rosScope()
 	s.Outside.Now = ""
 	if _, err := template.TryROS(`{"Fn::FormatTime":"%Y"}`, "", template.ROSProperties, s, nil); err == nil {
-		t.Error("a time that nobody told was formatted")
+		t.Error("an unknown time was formatted")
 	}
 }
 

@@ -179,7 +179,7 @@ func (a AWS) client(ctx context.Context, account string) (*awscall.Client, error
 	get := a.configuration
 	if a.Env != nil {
 		env := a.Env(account)
-		get = func(ctx context.Context) (awscall.Config, error) { return a.told(ctx, env) }
+		get = func(ctx context.Context) (awscall.Config, error) { return a.configFrom(ctx, env) }
 	}
 	c, err := get(ctx)
 	if err != nil {

@@ -140,7 +140,7 @@ func (rt *router) sendAlibaba(soft, hard context.Context, s *send, hide *redacto
 		return refuse(fmt.Sprintf("%s is in Alibaba Cloud, and its answers cannot reach the response URL, which is on loopback: "+
 			"start with --public-url, or add a local provider %s to pintle.yaml under providers", token.Text, token.Name))
 	}
-	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		return rt.callAlibaba(ctx, call, credentials, token, hide)
@@ -165,7 +165,7 @@ func endpoint(call alibabaCall, getenv func(string) string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-func (rt *router) callAlibaba(ctx context.Context, call alibabaCall, credentials acs.Credentials, token wire.Token, hide *redactor) verdict {
+func (rt *router) callAlibaba(ctx context.Context, call alibabaCall, credentials acs.Credentials, token wire.Token, hide *redactor) attemptResult {
 	var written atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { written.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, call.endpoint+call.path, bytes.NewReader(call.body))
@@ -180,34 +180,34 @@ func (rt *router) callAlibaba(ctx context.Context, call alibabaCall, credentials
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
-		return verdict{text: hide.text(fmt.Sprintf("%s: %v", call.service, err)), delivered: written.Load()}
+		return attemptResult{text: hide.text(fmt.Sprintf("%s: %v", call.service, err)), delivered: written.Load()}
 	}
 	defer response.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxQuoted)) // a partial body is enough, the status is known
 	if response.StatusCode >= 200 && response.StatusCode <= 299 {
-		return verdict{outcome: Accepted{}}
+		return attemptResult{outcome: Accepted{}}
 	}
 	return rt.judgeAlibaba(call, response, body, token, hide)
 }
 
 // judgeAlibaba distinguishes temporary from permanent errors.
-func (rt *router) judgeAlibaba(call alibabaCall, response *http.Response, body []byte, token wire.Token, hide *redactor) verdict {
+func (rt *router) judgeAlibaba(call alibabaCall, response *http.Response, body []byte, token wire.Token, hide *redactor) attemptResult {
 	status := response.StatusCode
-	told := call.failure(body)
-	told.requestID = cmp.Or(told.requestID, response.Header.Get("X-Fc-Request-Id"), response.Header.Get("X-Acs-Request-Id"), response.Header.Get("X-Mns-Request-Id"))
-	message := cmp.Or(told.message, told.code, hide.excerpt(string(body), shown), http.StatusText(status))
+	failure := call.failure(body)
+	failure.requestID = cmp.Or(failure.requestID, response.Header.Get("X-Fc-Request-Id"), response.Header.Get("X-Acs-Request-Id"), response.Header.Get("X-Mns-Request-Id"))
+	message := cmp.Or(failure.message, failure.code, hide.excerpt(string(body), shown), http.StatusText(status))
 	text := fmt.Sprintf("%s: %s (Status Code: %d", call.service, hide.excerpt(message, 4*shown), status)
-	if told.code != "" {
-		text += "; Error Code: " + hide.excerpt(told.code, shown)
+	if failure.code != "" {
+		text += "; Error Code: " + hide.excerpt(failure.code, shown)
 	}
-	if told.requestID != "" {
-		text += "; Request ID: " + hide.excerpt(told.requestID, shown)
+	if failure.requestID != "" {
+		text += "; Request ID: " + hide.excerpt(failure.requestID, shown)
 	}
 	text = hide.text(text + ")")
 	// Source: Simple Message Queue, error codes; Function Compute, error codes.
-	throttled := status == http.StatusTooManyRequests || strings.Contains(told.code, "Throttl") || told.code == "QpsLimitExceeded"
+	throttled := status == http.StatusTooManyRequests || strings.Contains(failure.code, "Throttl") || failure.code == "QpsLimitExceeded"
 	if throttled || status >= 500 {
-		return verdict{text: text, delivered: status >= 500, wait: retryAfter(response)}
+		return attemptResult{text: text, delivered: status >= 500, wait: retryAfter(response)}
 	}
 	if status == http.StatusNotFound && !rt.config.FidelityAWS {
 		text += hide.text(fmt.Sprintf(". No local provider is named %s either", token.Name))
@@ -217,20 +217,20 @@ func (rt *router) judgeAlibaba(call alibabaCall, response *http.Response, body [
 
 // failureInJSON reads the error of Function Compute, of either version.
 func failureInJSON(body []byte) alibabaFailure {
-	var told struct {
+	var parsed struct {
 		Code, Message, RequestID string
 		ErrorCode, ErrorMessage  string // version 2.0
 	}
-	_ = json.Unmarshal(body, &told) // any other body leaves the fields empty
-	return alibabaFailure{cmp.Or(told.Code, told.ErrorCode), cmp.Or(told.Message, told.ErrorMessage), told.RequestID}
+	_ = json.Unmarshal(body, &parsed) // any other body leaves the fields empty
+	return alibabaFailure{cmp.Or(parsed.Code, parsed.ErrorCode), cmp.Or(parsed.Message, parsed.ErrorMessage), parsed.RequestID}
 }
 
 // failureInXML reads the error of Simple Message Queue.
 func failureInXML(body []byte) alibabaFailure {
-	var told struct {
+	var parsed struct {
 		Code, Message string
 		RequestID     string `xml:"RequestId"`
 	}
-	_ = xml.Unmarshal(body, &told) // see above
-	return alibabaFailure{told.Code, told.Message, told.RequestID}
+	_ = xml.Unmarshal(body, &parsed) // see above
+	return alibabaFailure{parsed.Code, parsed.Message, parsed.RequestID}
 }

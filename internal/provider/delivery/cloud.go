@@ -258,7 +258,7 @@ func (rt *router) sendCloud(soft, hard context.Context, s *send, hide *redactor,
 		return refuse(fmt.Sprintf("%s runs in AWS and cannot reach the response URL, which is on loopback: "+
 			"start with --public-url, or add a local provider %s to pintle.yaml under providers", r.Body.ServiceToken(), token.Name))
 	}
-	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		return rt.judge(to.call(ctx, c, token, r, body), to, token, hide)
@@ -292,13 +292,13 @@ func retrieve(ctx context.Context, creds aws.CredentialsProvider) error {
 }
 
 // judge distinguishes temporary from permanent errors.
-func (rt *router) judge(err error, to service, token wire.Token, hide *redactor) verdict {
+func (rt *router) judge(err error, to service, token wire.Token, hide *redactor) attemptResult {
 	if err == nil {
-		return verdict{outcome: Accepted{}}
+		return attemptResult{outcome: Accepted{}}
 	}
 	api, ok := errors.AsType[*awscall.Error](err)
 	if large, ok := errors.AsType[*awscall.ResponseTooLargeError](err); ok {
-		return verdict{delivered: true, outcome: Refused{Text: large.Error()}}
+		return attemptResult{delivered: true, outcome: Refused{Text: large.Error()}}
 	}
 	if !ok {
 		connection, ok := errors.AsType[*net.OpError](err)
@@ -310,12 +310,12 @@ func (rt *router) judge(err error, to service, token wire.Token, hide *redactor)
 			}
 		}
 		dialling := ok && connection.Op == "dial"
-		return verdict{text: hide.text(fmt.Sprintf("%s: %v", token.Service, err)), delivered: !dialling}
+		return attemptResult{text: hide.text(fmt.Sprintf("%s: %v", token.Service, err)), delivered: !dialling}
 	}
 	text := hide.text(to.failure(cmp.Or(api.Message, api.Code), cmp.Or(api.WireCode, api.Code), api.Status, api.RequestID))
 	throttled := retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}.IsErrorThrottle(err) == aws.TrueTernary
 	if throttled || api.Status == http.StatusTooManyRequests || api.Status >= 500 {
-		return verdict{text: text, delivered: api.Status >= 500}
+		return attemptResult{text: text, delivered: api.Status >= 500}
 	}
 	if api.Status == http.StatusNotFound && !rt.config.FidelityAWS {
 		text += hide.text(fmt.Sprintf(". No local provider is named %s either", token.Name))

@@ -76,18 +76,18 @@ func (rt *router) callTask(soft, hard context.Context, s *send, hide *redactor) 
 		return Refused{Text: hide.text(fmt.Sprintf("no local function is named %q and there are no AWS credentials: %v", token.Name, err))}
 	}
 	params := invocation(named, token, synchronous, taskPayload(s.request))
-	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult {
 		out, err := c.invoke(ctx, params)
 		api, refused := errors.AsType[*awscall.Error](err)
 		switch {
 		case refused: // the state machine decides about retries
-			return verdict{outcome: failed("Lambda."+api.Code, api.Message)}
+			return attemptResult{outcome: failed("Lambda."+api.Code, api.Message)}
 		case err != nil:
 			return rt.judge(err, invoke, token, hide)
 		case out.failed:
-			return verdict{outcome: functionFailure(out.payload)}
+			return attemptResult{outcome: functionFailure(out.payload)}
 		}
-		return verdict{outcome: Returned{Body: out.payload}}
+		return attemptResult{outcome: Returned{Body: out.payload}}
 	})
 }
 
@@ -98,11 +98,11 @@ func failed(name, cause string) Died {
 
 // functionFailure returns a failure that a function has reported. Its cause is the whole report.
 func functionFailure(said []byte) Died {
-	var told struct {
+	var parsed struct {
 		Type string `json:"errorType"`
 	}
-	_ = json.Unmarshal(said, &told) // any other payload has no name
-	return failed(cmp.Or(told.Type, unknownError), string(said))
+	_ = json.Unmarshal(said, &parsed) // any other payload has no name
+	return failed(cmp.Or(parsed.Type, unknownError), string(said))
 }
 
 // taskEnded returns the outcome to report after a task's invocation, or nil for none.

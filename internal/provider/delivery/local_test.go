@@ -205,9 +205,9 @@ func TestBusyProviderIsWaitedFor(t *testing.T) {
 
 // TestRunningInvocationIsNotRepeated takes over a request while this node's own process still executes it.
 func TestRunningInvocationIsNotRepeated(t *testing.T) {
-	came, leave := make(chan struct{}, 2), make(chan struct{})
+	arrived, leave := make(chan struct{}, 2), make(chan struct{})
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		came <- struct{}{}
+		arrived <- struct{}{}
 		<-leave
 		fmt.Fprint(w, "exit")
 	}))
@@ -220,7 +220,7 @@ func TestRunningInvocationIsNotRepeated(t *testing.T) {
 	r := request("a", 1, localTopic)
 	w.Dispatch([]store.Request{r})
 	w.next(t)
-	<-came
+	<-arrived
 	node.Store(2)
 	r.Owner = 2
 	w.Dispatch([]store.Request{r})
@@ -231,7 +231,7 @@ func TestRunningInvocationIsNotRepeated(t *testing.T) {
 	if got, ok := w.next(t).Outcome.(delivery.Died); !ok || !got.Delivered {
 		t.Errorf("%+v", got)
 	}
-	if len(came) > 0 {
+	if len(arrived) > 0 {
 		t.Error("it was invoked twice")
 	}
 }
@@ -248,9 +248,9 @@ func TestProviderTheRuntimeDoesNotKnow(t *testing.T) {
 
 // TestQueuedRequestIsNotAccepted keeps one process busy. A waiting request has not begun, so its time must not run.
 func TestQueuedRequestIsNotAccepted(t *testing.T) {
-	came, leave := make(chan struct{}, 3), make(chan struct{})
+	arrived, leave := make(chan struct{}, 3), make(chan struct{})
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		came <- struct{}{}
+		arrived <- struct{}{}
 		<-leave
 	}))
 	defer collector.Close()
@@ -266,14 +266,14 @@ func TestQueuedRequestIsNotAccepted(t *testing.T) {
 	if diff := cmp.Diff(reported{"a", delivery.Accepted{Local: true}}, w.next(t)); diff != "" {
 		t.Error(diff)
 	}
-	<-came
+	<-arrived
 	w.Dispatch([]store.Request{request("b", 1, localTopic), request("c", 2, localTopic)})
 	for range 3 {
 		<-queued
 	}
 	leave <- struct{}{} // a finishes, and only then the next one begins
-	<-came
-	if len(came) > 0 {
+	<-arrived
+	if len(arrived) > 0 {
 		t.Fatal("two events are in one process")
 	}
 	first := w.next(t)
@@ -281,7 +281,7 @@ func TestQueuedRequestIsNotAccepted(t *testing.T) {
 		t.Errorf("%+v was reported, and %d more, want one that was accepted", first, len(w.outcomes))
 	}
 	close(leave)
-	<-came
+	<-arrived
 	if second := w.next(t); second.Outcome != (delivery.Accepted{Local: true}) || second.ID == first.ID {
 		t.Errorf("%+v", second)
 	}
@@ -289,9 +289,9 @@ func TestQueuedRequestIsNotAccepted(t *testing.T) {
 
 // TestWaitingForAProcessEndsWithRun checks that a waiting request stays in the table when Run ends.
 func TestWaitingForAProcessEndsWithRun(t *testing.T) {
-	came, leave := make(chan struct{}, 1), make(chan struct{})
+	arrived, leave := make(chan struct{}, 1), make(chan struct{})
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		came <- struct{}{}
+		arrived <- struct{}{}
 		<-leave
 	}))
 	defer collector.Close()
@@ -306,7 +306,7 @@ func TestWaitingForAProcessEndsWithRun(t *testing.T) {
 	})
 	w.Dispatch([]store.Request{request("a", 1, localTopic)})
 	w.next(t)
-	<-came
+	<-arrived
 	w.Dispatch([]store.Request{request("b", 1, localTopic)})
 	<-queued
 	<-queued

@@ -56,7 +56,7 @@ func (rt *router) postMacro(soft, hard context.Context, s *send, hide *redactor,
 		return Refused{Text: "its target is not a valid http(s) URL"}
 	}
 	name := "POST " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 		if err != nil {
 			return refused("its target is not a valid http(s) URL")
@@ -69,23 +69,23 @@ func (rt *router) postMacro(soft, hard context.Context, s *send, hide *redactor,
 			if wrapped, ok := errors.AsType[*url.Error](err); ok {
 				err = wrapped.Err // without the URL
 			}
-			return verdict{text: hide.text(name + ": " + err.Error()), delivered: true}
+			return attemptResult{text: hide.text(name + ": " + err.Error()), delivered: true}
 		}
 		defer response.Body.Close()
 		reply, err := io.ReadAll(io.LimitReader(response.Body, MaxReturned))
 		switch status := response.StatusCode; {
 		case status == http.StatusTooManyRequests || status >= 500:
-			return verdict{text: hide.text(name + ": " + statusText(response)), delivered: true, wait: retryAfter(response)}
+			return attemptResult{text: hide.text(name + ": " + statusText(response)), delivered: true, wait: retryAfter(response)}
 		case status < 200 || status > 299:
 			text := name + ": " + statusText(response)
 			if why := hide.excerpt(string(reply), shown); why != "" {
 				text += ": " + why
 			}
-			return verdict{delivered: true, outcome: Refused{Text: hide.text(text)}}
+			return attemptResult{delivered: true, outcome: Refused{Text: hide.text(text)}}
 		case err != nil:
-			return verdict{text: hide.text(name + ": " + err.Error()), delivered: true}
+			return attemptResult{text: hide.text(name + ": " + err.Error()), delivered: true}
 		}
-		return verdict{outcome: Returned{Body: reply}}
+		return attemptResult{outcome: Returned{Body: reply}}
 	})
 }
 
@@ -111,23 +111,23 @@ func (rt *router) callMacro(soft, hard context.Context, s *send, hide *redactor,
 	}
 	params := invocation(named, token, synchronous, macroEvent(r))
 	params["LogType"] = "Tail"
-	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult {
 		out, err := c.invoke(ctx, params)
 		switch {
 		case err != nil:
 			return rt.judge(err, invoke, token, hide)
 		case !out.failed:
-			return verdict{outcome: Returned{Body: out.payload}}
+			return attemptResult{outcome: Returned{Body: out.payload}}
 		}
-		return verdict{outcome: functionFailed(out, hide)}
+		return attemptResult{outcome: functionFailed(out, hide)}
 	})
 }
 
 // functionFailed returns the outcome for an error of a function. Source: AWS Lambda, Invoke.
 func functionFailed(out invoked, hide *redactor) Outcome {
-	var told struct{ ErrorType, ErrorMessage string }
-	_ = json.Unmarshal(out.payload, &told) // any other payload leaves the fields empty
-	died := Died{Text: hide.text("the function reported an error: " + join(told.ErrorType, told.ErrorMessage)), Delivered: true}
+	var parsed struct{ ErrorType, ErrorMessage string }
+	_ = json.Unmarshal(out.payload, &parsed) // any other payload leaves the fields empty
+	died := Died{Text: hide.text("the function reported an error: " + join(parsed.ErrorType, parsed.ErrorMessage)), Delivered: true}
 	if log, err := base64.StdEncoding.DecodeString(out.log); err == nil {
 		for line := range strings.Lines(string(log)) {
 			died.Log = append(died.Log, hide.text(strings.TrimRight(line, "\r\n")))

@@ -28,7 +28,7 @@ func (rt *router) sendMapped(soft, hard context.Context, s *send, hide *redactor
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
-	p.taken = func(p post, _ context.Context, response *http.Response, here bool) verdict {
+	p.taken = func(p post, _ context.Context, response *http.Response, here bool) attemptResult {
 		// The reply is only checked for a hint, so a read error does not matter.
 		if reply, _ := io.ReadAll(io.LimitReader(response.Body, MaxAnswer)); IsAnswer(reply, wire.MaxResponse) {
 			rt.config.Progress(r.ID, hide.text(p.name()+": its reply is a response document, which SNS ignores: PUT it to the ResponseURL, "+
@@ -36,10 +36,10 @@ func (rt *router) sendMapped(soft, hard context.Context, s *send, hide *redactor
 		}
 		return p.accepted(here)
 	}
-	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult {
 		body, header, err := rt.config.Notifications.Post(ctx, string(r.Body.ServiceToken()), string(r.ID), subject(r), string(message))
 		if err != nil {
-			return verdict{text: hide.text("sign the notification: " + err.Error())}
+			return attemptResult{text: hide.text("sign the notification: " + err.Error())}
 		}
 		p := p
 		p.make = func(time.Time) ([]byte, http.Header, error) { return body, header, nil }

@@ -60,10 +60,10 @@ func (rt *router) resolve(soft, hard context.Context, s *send) (secrets []string
 		account = arn.Account
 	}
 	var found map[string]value.Value
-	outcome = rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+	outcome = rt.persist(soft, hard, s, func(ctx context.Context) attemptResult {
 		got, missing, err := rt.config.References.Resolve(ctx, account, r.Body.Region, references)
 		if err != nil {
-			return verdict{text: hide.text("Could not resolve " + err.Error())}
+			return attemptResult{text: hide.text("Could not resolve " + err.Error())}
 		}
 		for _, reference := range references {
 			if why := missing[reference.Text]; why != "" && !lenient[reference.Text] {
@@ -71,7 +71,7 @@ func (rt *router) resolve(soft, hard context.Context, s *send) (secrets []string
 			}
 		}
 		found = got
-		return verdict{outcome: resolved{}}
+		return attemptResult{outcome: resolved{}}
 	})
 	if _, done := outcome.(resolved); !done {
 		return nil, outcome, false

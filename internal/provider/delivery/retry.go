@@ -16,8 +16,8 @@ const maxBackoff = 10 * time.Second
 // slotFor is how long a send occupies a slot. A slower one continues without a slot.
 const slotFor = 5 * time.Second
 
-// verdict is the result of one attempt.
-type verdict struct {
+// attemptResult is the result of one attempt.
+type attemptResult struct {
 	// outcome ends the sending. Nil means that it may be retried because of the error in text.
 	outcome Outcome
 	// text is redacted.
@@ -28,11 +28,11 @@ type verdict struct {
 	wait time.Duration
 }
 
-func refused(text string) verdict { return verdict{outcome: Refused{Text: text}} }
+func refused(text string) attemptResult { return attemptResult{outcome: Refused{Text: text}} }
 
 // persist tries until there is an outcome, RetryFor has passed, or the request times out. It returns nil if soft ends
 // between two attempts or hard ends during one.
-func (rt *router) persist(soft, hard context.Context, s *send, try func(context.Context) verdict) Outcome {
+func (rt *router) persist(soft, hard context.Context, s *send, try func(context.Context) attemptResult) Outcome {
 	start := time.Now()
 	deadline := start.Add(cmp.Or(s.request.Body.Timeout, wire.DefaultServiceTimeout))
 	end := start.Add(rt.config.RetryFor)
@@ -75,7 +75,7 @@ func (rt *router) persist(soft, hard context.Context, s *send, try func(context.
 	}
 }
 
-func (rt *router) attempt(hard context.Context, deadline time.Time, s *send, try func(context.Context) verdict) verdict {
+func (rt *router) attempt(hard context.Context, deadline time.Time, s *send, try func(context.Context) attemptResult) attemptResult {
 	ctx, cancel := context.WithDeadline(hard, deadline)
 	defer cancel()
 	slow := time.AfterFunc(slotFor, s.release)

@@ -42,31 +42,31 @@ func sending(timeout time.Duration) *send {
 }
 
 func TestPersist(t *testing.T) {
-	ill := verdict{text: "ill"}
+	ill := attemptResult{text: "ill"}
 	tests := map[string]struct {
 		timeout time.Duration
-		try     func(n int) verdict
+		try     func(n int) attemptResult
 		within  time.Duration // maximum duration
 		beyond  time.Duration // minimum duration
 		want    Outcome
 	}{
-		"at once":   {time.Hour, func(int) verdict { return verdict{outcome: Accepted{}} }, 0, 0, Accepted{}},
-		"not again": {time.Hour, func(int) verdict { return refused("no") }, 0, 0, Refused{Text: "no"}},
-		"after some attempts": {time.Hour, func(n int) verdict {
+		"at once":   {time.Hour, func(int) attemptResult { return attemptResult{outcome: Accepted{}} }, 0, 0, Accepted{}},
+		"not again": {time.Hour, func(int) attemptResult { return refused("no") }, 0, 0, Refused{Text: "no"}},
+		"after some attempts": {time.Hour, func(n int) attemptResult {
 			if n < 3 {
 				return ill
 			}
-			return verdict{outcome: Accepted{}}
+			return attemptResult{outcome: Accepted{}}
 		}, 2 * time.Second, 0, Accepted{}},
-		"after the requested delay": {time.Hour, func(n int) verdict {
+		"after the requested delay": {time.Hour, func(n int) attemptResult {
 			if n < 1 {
-				return verdict{wait: 20 * time.Second}
+				return attemptResult{wait: 20 * time.Second}
 			}
-			return verdict{outcome: Accepted{}}
+			return attemptResult{outcome: Accepted{}}
 		}, 20 * time.Second, 20 * time.Second, Accepted{}},
-		"until the retries end":   {time.Hour, func(int) verdict { return ill }, time.Minute, time.Minute, Refused{Text: "ill"}},
-		"until the timeout":       {2 * time.Second, func(int) verdict { return ill }, 2 * time.Second, 2 * time.Second, Refused{Text: "ill"}},
-		"delivered once":          {time.Minute, func(n int) verdict { return verdict{text: "ill", delivered: n == 0} }, time.Minute, time.Minute, Refused{Text: "ill", Delivered: true}},
+		"until the retries end":   {time.Hour, func(int) attemptResult { return ill }, time.Minute, time.Minute, Refused{Text: "ill"}},
+		"until the timeout":       {2 * time.Second, func(int) attemptResult { return ill }, 2 * time.Second, 2 * time.Second, Refused{Text: "ill"}},
+		"delivered once":          {time.Minute, func(n int) attemptResult { return attemptResult{text: "ill", delivered: n == 0} }, time.Minute, time.Minute, Refused{Text: "ill", Delivered: true}},
 		"delivered, then refused": {time.Minute, deliveredThenRefused, time.Second, 0, Refused{Text: "no", Delivered: true}},
 	}
 	for name, test := range tests {
@@ -75,7 +75,7 @@ func TestPersist(t *testing.T) {
 				d := idle(t, nil)
 				n := 0
 				began := time.Now()
-				got := d.persist(t.Context(), t.Context(), sending(test.timeout), func(context.Context) verdict {
+				got := d.persist(t.Context(), t.Context(), sending(test.timeout), func(context.Context) attemptResult {
 					n++
 					return test.try(n - 1)
 				})
@@ -116,9 +116,9 @@ func TestPersistCountsFromTheFirstTry(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := sending(10 * time.Second)
 				s.request.Body.Dialect = test.dialect
-				got := idle(t, nil).persist(t.Context(), t.Context(), s, func(context.Context) verdict {
+				got := idle(t, nil).persist(t.Context(), t.Context(), s, func(context.Context) attemptResult {
 					time.Sleep(test.took)
-					return verdict{outcome: Accepted{}}
+					return attemptResult{outcome: Accepted{}}
 				})
 				if diff := cmp.Diff(test.want, got); diff != "" {
 					t.Error(diff)
@@ -128,9 +128,9 @@ func TestPersistCountsFromTheFirstTry(t *testing.T) {
 	}
 }
 
-func deliveredThenRefused(n int) verdict {
+func deliveredThenRefused(n int) attemptResult {
 	if n == 0 {
-		return verdict{delivered: true}
+		return attemptResult{delivered: true}
 	}
 	return refused("no")
 }
@@ -139,11 +139,11 @@ func TestPersistReportsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var texts []string
 		d := idle(t, func(_ wire.RequestID, text string) { texts = append(texts, text) })
-		d.persist(t.Context(), t.Context(), sending(time.Hour), func(context.Context) verdict {
+		d.persist(t.Context(), t.Context(), sending(time.Hour), func(context.Context) attemptResult {
 			if len(texts) == 2 {
-				return verdict{outcome: Accepted{}}
+				return attemptResult{outcome: Accepted{}}
 			}
-			return verdict{text: "connection refused", wait: 18 * time.Second}
+			return attemptResult{text: "connection refused", wait: 18 * time.Second}
 		})
 		want := []string{"connection refused, retrying, 60 s left", "connection refused, retrying, 42 s left"}
 		if diff := cmp.Diff(want, texts); diff != "" {
@@ -158,7 +158,7 @@ func TestPersistStops(t *testing.T) {
 		soft, stop := context.WithTimeout(t.Context(), 5*time.Second)
 		defer stop()
 		began := time.Now()
-		got := d.persist(soft, t.Context(), sending(time.Hour), func(context.Context) verdict { return verdict{} })
+		got := d.persist(soft, t.Context(), sending(time.Hour), func(context.Context) attemptResult { return attemptResult{} })
 		if took := time.Since(began); got != nil || took != 5*time.Second {
 			t.Errorf("%+v after %s", got, took)
 		}
@@ -177,12 +177,12 @@ func TestPausesHoldNoSend(t *testing.T) {
 		done := make(chan Outcome)
 		go func() {
 			n := 0
-			done <- d.persist(t.Context(), t.Context(), s, func(context.Context) verdict {
+			done <- d.persist(t.Context(), t.Context(), s, func(context.Context) attemptResult {
 				if n++; n == 1 {
-					return verdict{wait: 10 * time.Second}
+					return attemptResult{wait: 10 * time.Second}
 				}
 				time.Sleep(slotFor + 10*time.Second) // a slow provider
-				return verdict{outcome: Accepted{}}
+				return attemptResult{outcome: Accepted{}}
 			})
 		}()
 		for _, step := range []struct {

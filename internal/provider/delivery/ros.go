@@ -45,11 +45,13 @@ func (rt *router) notifyROS(soft, hard context.Context, s *send, hide *redactor,
 		make: func(time.Time) ([]byte, http.Header, error) {
 			return body, http.Header{"Content-Type": {contentJSON}}, nil
 		},
-		taken: func(post, context.Context, *http.Response, bool) verdict { return verdict{outcome: Accepted{}} },
+		taken: func(post, context.Context, *http.Response, bool) attemptResult {
+			return attemptResult{outcome: Accepted{}}
+		},
 	}
 	p.silence = func() string { return fmt.Sprintf("%s: no response within %s", p.name(), s.request.Body.Timeout) }
 	if rt.config.AllowPrivate {
 		p.client = rt.web.open
 	}
-	return rt.persist(soft, hard, s, func(ctx context.Context) verdict { return rt.web.post(ctx, p) })
+	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult { return rt.web.post(ctx, p) })
 }

@@ -622,8 +622,8 @@ func TestROSStop(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			came := make(chan struct{}, 1)
-			server := hanging(t, came)
+			arrived := make(chan struct{}, 1)
+			server := hanging(t, arrived)
 			w := startROS(t, "", func(c *delivery.Config, w *world) {
 				c.Drain = time.Millisecond
 				report := c.Report
@@ -637,7 +637,7 @@ func TestROSStop(t *testing.T) {
 			r := rosRequest(test.kind, "web"+test.options+":"+server.URL)
 			w.table.add(r)
 			w.Dispatch([]store.Request{r})
-			<-came
+			<-arrived
 			w.stop()
 			<-w.ended
 			if len(w.table.rows) != test.ready || len(w.outcomes) != 1-test.ready {

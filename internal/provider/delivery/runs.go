@@ -33,7 +33,7 @@ type run struct {
 	most     time.Duration // maximum remaining time of the process; set before started is closed, zero if the invocation is finished
 	began    time.Time     // when the process got the event; zero if none has
 	settled  bool          // the request was settled in the meantime
-	told     bool          // Accepted was recorded for the request
+	recorded bool          // Accepted was recorded for the request
 	outcome  Outcome       // the outcome, if it came before Accepted was recorded
 }
 
@@ -64,7 +64,7 @@ func (r *runs) begin(of asking, provider string, end func(asking, local.Outcome)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if found := r.running[of.about]; found != nil {
-		found.of, found.told = of, false
+		found.of, found.recorded = of, false
 		return false
 	}
 	r.running[of.about] = &run{of: of, provider: provider, end: end, started: make(chan struct{})}
@@ -127,7 +127,7 @@ func (r *runs) accepted(id wire.RequestID, recorded bool) {
 			r.report(found)
 		}
 	default:
-		found.told = recorded
+		found.recorded = recorded
 	}
 }
 
@@ -141,17 +141,17 @@ func (r *runs) done(id wire.RequestID, outcome local.Outcome) {
 	}
 	of := found.of
 	r.mu.Unlock()
-	came := found.end(of, outcome)
+	result := found.end(of, outcome)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found.start(0)
 	r.next(found.provider)
-	found.outcome = came
-	if came == nil || found.told {
+	found.outcome = result
+	if result == nil || found.recorded {
 		delete(r.running, id)
 	}
-	if came != nil && found.told && !found.answered() {
+	if result != nil && found.recorded && !found.answered() {
 		r.report(found)
 	}
 }

@@ -38,13 +38,13 @@ func (rt *router) sendTopic(soft, hard context.Context, s *send, hide *redactor)
 		return nil, false
 	}
 	unknown := false
-	outcome := rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+	outcome := rt.persist(soft, hard, s, func(ctx context.Context) attemptResult {
 		known, functions, others, err := rt.config.Topics.Subscribers(ctx, string(named))
 		if err != nil {
-			return verdict{text: hide.text(fmt.Sprintf("%s: %v", named, err))}
+			return attemptResult{text: hide.text(fmt.Sprintf("%s: %v", named, err))}
 		}
 		unknown = !known
-		return verdict{outcome: subscribed{functions, others}}
+		return attemptResult{outcome: subscribed{functions, others}}
 	})
 	s.resume()
 	to, ok := outcome.(subscribed)
@@ -95,16 +95,16 @@ func (rt *router) publish(soft, hard context.Context, s *send, hide *redactor) O
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
-	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult {
 		err := rt.config.Topics.Publish(ctx, string(r.Body.ServiceToken()), subject(r), string(body))
 		if err == nil {
-			return verdict{outcome: Accepted{}}
+			return attemptResult{outcome: Accepted{}}
 		}
 		text := hide.text(fmt.Sprintf("%s: %v", r.Body.ServiceToken(), err))
-		var told interface{ Temporary() bool }
-		if errors.As(err, &told) && !told.Temporary() {
+		var temporary interface{ Temporary() bool }
+		if errors.As(err, &temporary) && !temporary.Temporary() {
 			return refused(text)
 		}
-		return verdict{text: text}
+		return attemptResult{text: text}
 	})
 }

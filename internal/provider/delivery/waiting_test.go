@@ -119,9 +119,9 @@ func TestDeathOfPollIsReported(t *testing.T) {
 // TestRunningRequestIsNotAskedAbout checks a poll that arrives while a process still executes its request, because
 // another node owned the request in between. The outcome of the process is reported for the poll.
 func TestRunningRequestIsNotAskedAbout(t *testing.T) {
-	came, leave := make(chan struct{}, 2), make(chan struct{})
+	arrived, leave := make(chan struct{}, 2), make(chan struct{})
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		came <- struct{}{}
+		arrived <- struct{}{}
 		<-leave
 		_, _ = io.WriteString(w, notDone)
 	}))
@@ -133,7 +133,7 @@ func TestRunningRequestIsNotAskedAbout(t *testing.T) {
 	})
 	w.Dispatch([]store.Request{request("a", 1, localTopic)})
 	w.next(t)
-	<-came
+	<-arrived
 	node.Store(2)
 	p := poll("p", "a", localTopic, 4, `{}`)
 	p.Owner = 2
@@ -147,7 +147,7 @@ func TestRunningRequestIsNotAskedAbout(t *testing.T) {
 	if diff := cmp.Diff(want, w.next(t)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(came) > 0 {
+	if len(arrived) > 0 {
 		t.Error("it was invoked twice")
 	}
 }

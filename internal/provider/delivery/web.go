@@ -76,7 +76,7 @@ func (rt *router) sendWeb(soft, hard context.Context, s *send, hide *redactor, t
 		return body, header, nil
 	}
 	p.taken = post.takenOrAnswered
-	return rt.persist(soft, hard, s, func(ctx context.Context) verdict { return rt.web.post(ctx, p) })
+	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult { return rt.web.post(ctx, p) })
 }
 
 // newPost returns the document of a request and the post that sends it to a URL. The caller sets make and taken. The
@@ -148,7 +148,7 @@ type post struct {
 	// it.
 	make func(now time.Time) (body []byte, header http.Header, err error)
 	// taken returns the result of a response with a 2xx status. here means that the response came from this machine.
-	taken func(p post, ctx context.Context, response *http.Response, here bool) verdict
+	taken func(p post, ctx context.Context, response *http.Response, here bool) attemptResult
 	// once means that a request which may have reached the provider is not sent again.
 	once bool
 	// limit is the maximum size of an answer in the response, in bytes.
@@ -168,7 +168,7 @@ func (p post) name() string {
 	return "POST " + (&url.URL{Scheme: p.url.Scheme, Host: p.url.Host, Path: p.url.Path}).String()
 }
 
-func (w *web) post(ctx context.Context, p post) verdict {
+func (w *web) post(ctx context.Context, p post) attemptResult {
 	var written, here atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:      func(info httptrace.GotConnInfo) { here.Store(sameMachine(info.Conn)) },
@@ -203,7 +203,7 @@ func (w *web) post(ctx context.Context, p post) verdict {
 	case status >= 200 && status <= 299:
 		return p.taken(p, ctx, response, here.Load())
 	case status >= 300 && status <= 399:
-		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
+		return attemptResult{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
 			"%s: %s, and redirects are not followed: use the target URL", p.name(), statusText(response)))}}
 	}
 	why, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // a partial body is enough, the status is known
@@ -212,23 +212,23 @@ func (w *web) post(ctx context.Context, p post) verdict {
 		text += ": " + why
 	}
 	if (status == http.StatusTooManyRequests || status >= 500) && !p.once {
-		return verdict{text: text, delivered: true, wait: retryAfter(response)}
+		return attemptResult{text: text, delivered: true, wait: retryAfter(response)}
 	}
-	return verdict{delivered: true, outcome: Refused{Text: text}}
+	return attemptResult{delivered: true, outcome: Refused{Text: text}}
 }
 
 // takenOrAnswered uses the body of a response as the answer if it is one. Otherwise the answer comes through the
 // response URL.
-func (p post) takenOrAnswered(ctx context.Context, response *http.Response, here bool) verdict {
+func (p post) takenOrAnswered(ctx context.Context, response *http.Response, here bool) attemptResult {
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.limit)+1))
 	switch {
 	case IsAnswer(body, p.limit):
-		return verdict{outcome: p.answered(body, response)}
+		return attemptResult{outcome: p.answered(body, response)}
 	case err != nil:
 		// The body may have contained the answer, and it cannot be fetched again.
 		return p.broken(ctx, err, true)
 	case waitsIn(body):
-		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.name() + ": the reply is a pintleWaiting, which only a " +
+		return attemptResult{delivered: true, outcome: Refused{Text: p.hide.text(p.name() + ": the reply is a pintleWaiting, which only a " +
 			"process of this server's may return: reply 202, and answer at the ResponseURL when it is done")}}
 	}
 	return p.accepted(here)
@@ -243,17 +243,17 @@ func (p post) answered(body []byte, response *http.Response) Answered {
 }
 
 // accepted returns Accepted, or Refused if the provider cannot reach the response URL.
-func (p post) accepted(here bool) verdict {
+func (p post) accepted(here bool) attemptResult {
 	if p.loopback && !here {
-		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
+		return attemptResult{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
 			"%s: the provider took the request and did not answer in its response, and it cannot reach the "+
 				"response URL, which is on loopback: start with --public-url", p.name()))}}
 	}
-	return verdict{outcome: Accepted{Once: p.once}}
+	return attemptResult{outcome: Accepted{Once: p.once}}
 }
 
 // broken returns the result for a failed connection.
-func (p post) broken(ctx context.Context, err error, written bool) verdict {
+func (p post) broken(ctx context.Context, err error, written bool) attemptResult {
 	var forbidden *guard.AddressError
 	var certificate *tls.CertificateVerificationError
 	var wrapped *url.Error
@@ -265,18 +265,18 @@ func (p post) broken(ctx context.Context, err error, written bool) verdict {
 		return refused(p.hide.text(p.name() + ": " + err.Error()))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && written:
 		// The provider got the request and did not respond, which has a text of its own.
-		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.silence())}}
+		return attemptResult{delivered: true, outcome: Refused{Text: p.hide.text(p.silence())}}
 	}
 	text := p.hide.text(p.name() + ": " + err.Error())
 	switch {
 	case written && p.once && errors.Is(ctx.Err(), context.Canceled):
 		// This node is stopping. The answer may come through the response URL, and the request must not be sent again.
-		return verdict{outcome: Accepted{Once: true}}
+		return attemptResult{outcome: Accepted{Once: true}}
 	case written && p.once:
-		return verdict{delivered: true, outcome: Refused{Text: text + ", and the provider may have got the request, which is not sent again: " +
+		return attemptResult{delivered: true, outcome: Refused{Text: text + ", and the provider may have got the request, which is not sent again: " +
 			"a Create is only if the service token says idempotent, as in web[idempotent]:URL"}}
 	}
-	return verdict{text: text, delivered: written}
+	return attemptResult{text: text, delivered: written}
 }
 
 // IsAnswer reports whether a body is a response document: a JSON object with a Status. A truncated JSON object counts

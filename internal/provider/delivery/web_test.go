@@ -199,13 +199,13 @@ func TestWebSilenceEndsWithTheRequest(t *testing.T) {
 }
 
 func TestStopLeavesAHangingRequestReady(t *testing.T) {
-	came := make(chan struct{}, 1)
-	server := hanging(t, came)
+	arrived := make(chan struct{}, 1)
+	server := hanging(t, arrived)
 	w := start(t, func(c *delivery.Config, _ *world) { c.Drain = time.Millisecond })
 	r := request("a", 1, server.URL)
 	w.table.add(r)
 	w.Dispatch([]store.Request{r})
-	<-came
+	<-arrived
 	w.stop()
 	<-w.ended
 	if len(w.outcomes) != 0 || len(w.table.rows) != 1 {
@@ -214,15 +214,15 @@ func TestStopLeavesAHangingRequestReady(t *testing.T) {
 }
 
 func TestStopWaitsForSends(t *testing.T) {
-	came, stopping := make(chan struct{}), make(chan struct{})
+	arrived, stopping := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		close(came)
+		close(arrived)
 		<-stopping
 	}))
 	defer server.Close()
 	w := start(t, func(c *delivery.Config, _ *world) { c.Drain = time.Hour })
 	w.Dispatch([]store.Request{request("a", 1, server.URL)})
-	<-came
+	<-arrived
 	w.stop()
 	close(stopping)
 	<-w.ended
@@ -232,11 +232,11 @@ func TestStopWaitsForSends(t *testing.T) {
 }
 
 // hanging sends no response until its client disconnects.
-func hanging(t *testing.T, came chan struct{}) *httptest.Server {
+func hanging(t *testing.T, arrived chan struct{}) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client disconnects
-		if came != nil {
-			came <- struct{}{}
+		if arrived != nil {
+			arrived <- struct{}{}
 		}
 		<-r.Context().Done()
 	}))

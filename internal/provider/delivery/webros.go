@@ -52,7 +52,7 @@ func (rt *router) sendWebROS(soft, hard context.Context, s *send, hide *redactor
 		hide:     hide,
 		trace:    trace.Parse(r.Body.Trace),
 		make:     func(now time.Time) ([]byte, http.Header, error) { return config.body(document, address, now) },
-		taken:    func(p post, _ context.Context, _ *http.Response, here bool) verdict { return p.accepted(here) },
+		taken:    func(p post, _ context.Context, _ *http.Response, here bool) attemptResult { return p.accepted(here) },
 		once:     r.Type == wire.Create && !token.Idempotent,
 		limit:    rt.config.ROSResponse,
 		sized:    true,
@@ -71,7 +71,7 @@ func (rt *router) sendWebROS(soft, hard context.Context, s *send, hide *redactor
 	if rt.config.AllowPrivate {
 		p.client = rt.web.open
 	}
-	return rt.persist(soft, hard, s, func(ctx context.Context) verdict { return rt.web.post(ctx, p) })
+	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult { return rt.web.post(ctx, p) })
 }
 
 // patience returns the time that a provider has to respond. timeout is the timeout of its resource.
@@ -84,7 +84,7 @@ func patience(token wire.Token, timeout time.Duration) time.Duration {
 
 // answeredInPlace uses the body of a response as the answer, as the option sync requires. It does not validate the
 // answer.
-func (p post) answeredInPlace(ctx context.Context, response *http.Response, _ bool) verdict {
+func (p post) answeredInPlace(ctx context.Context, response *http.Response, _ bool) attemptResult {
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.limit)+1))
 	if err != nil {
 		return p.broken(ctx, err, true)
@@ -95,9 +95,9 @@ func (p post) answeredInPlace(ctx context.Context, response *http.Response, _ bo
 		if said := p.hide.excerpt(string(start), shown); said != "" {
 			text += ", not with " + said
 		}
-		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(text)}}
+		return attemptResult{delivered: true, outcome: Refused{Text: p.hide.text(text)}}
 	}
-	return verdict{outcome: p.answered(body, response)}
+	return attemptResult{outcome: p.answered(body, response)}
 }
 
 // httpConfig is the HttpConfig of a resource.

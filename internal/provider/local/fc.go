@@ -204,8 +204,8 @@ const (
 	fcInitialize = "1"
 )
 
-// tell sets the headers of an event. token is the event's service token.
-func (f *fcFunction) tell(h http.Header, kind, id, token string, deadline time.Time) {
+// setHeaders sets the headers of an event. token is the event's service token.
+func (f *fcFunction) setHeaders(h http.Header, kind, id, token string, deadline time.Time) {
 	for name, values := range f.fixed {
 		h[name] = values
 	}

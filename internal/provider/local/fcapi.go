@@ -34,7 +34,7 @@ func (p *process) fcNext(w http.ResponseWriter, r *http.Request) {
 	p.fc.began = true
 	p.mu.Unlock()
 	if first {
-		p.fc.tell(w.Header(), fcInitialize, fcInitID, "", time.Now().Add(p.fc.timeout))
+		p.fc.setHeaders(w.Header(), fcInitialize, fcInitID, "", time.Now().Add(p.fc.timeout))
 		w.Header().Set("Content-Length", "0")
 		w.WriteHeader(http.StatusOK)
 		return
@@ -80,7 +80,7 @@ func (p *process) initialized() {
 
 // fcHeader sets the headers of an event.
 func (p *process) fcHeader(h http.Header, inv *invocation) {
-	p.fc.tell(h, fcHandle, inv.id, inv.event.FunctionARN, inv.deadline)
+	p.fc.setHeaders(h, fcHandle, inv.id, inv.event.FunctionARN, inv.deadline)
 	if inv.event.Waits {
 		h.Set(wire.HeaderWaits, wire.Waits)
 	}

@@ -46,7 +46,7 @@ func (p *process) bridge() {
 	base := "http://" + address
 	if p.fc.initializer != "" {
 		h := http.Header{}
-		p.fc.tell(h, fcInitialize, fcInitID, "", time.Now().Add(p.fc.timeout))
+		p.fc.setHeaders(h, fcInitialize, fcInitID, "", time.Now().Add(p.fc.timeout))
 		switch outcome, err := p.post(ctx, client, base, "/initialize", h, nil); {
 		case err != nil && !backoff.Wait(ctx, lastWords):
 			return

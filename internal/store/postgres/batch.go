@@ -59,7 +59,7 @@ func (b *batch) run(members []*member, number int64) (int, error) {
 			break
 		}
 		err := b.attempt(m)
-		if own := (verdict{}); err != nil && !errors.As(err, &own) {
+		if own := (memberError{}); err != nil && !errors.As(err, &own) {
 			return 0, b.failed(err, false)
 		}
 		m.result = err
@@ -329,7 +329,7 @@ func (b *batch) attempt(m *member) (err error) {
 			b.store.log.Error("a decision panicked", "cause", panics.Cause(cause), "stack", string(debug.Stack()))
 			err = errors.New("the decision panicked: " + panics.Cause(cause))
 			if !decided { // the images hold none of its changes
-				err = verdict{err}
+				err = memberError{err}
 			}
 		}
 	}()
@@ -346,7 +346,7 @@ func (b *batch) attempt(m *member) (err error) {
 		return broken
 	}
 	if err != nil {
-		return verdict{err}
+		return memberError{err}
 	}
 	return b.take(m, &delta)
 }
@@ -429,7 +429,7 @@ func (b *batch) take(m *member, d *store.Delta) error {
 			return nil
 		}
 		if b.images[d.Stack.Key] != nil {
-			return verdict{fmt.Errorf("stack %q: its key is another one's", d.Stack.ID)}
+			return memberError{fmt.Errorf("stack %q: its key is another one's", d.Stack.ID)}
 		}
 		im = newImage()
 		im.All = true
@@ -441,7 +441,7 @@ func (b *batch) take(m *member, d *store.Delta) error {
 	}
 	c, err := im.encode(b.store.codec, d)
 	if err != nil {
-		return verdict{err}
+		return memberError{err}
 	}
 	if err := b.takeExports(im, d); err != nil {
 		return err

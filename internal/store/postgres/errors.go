@@ -21,10 +21,10 @@ var errUnclear = errors.New("the connection broke during the commit, and whether
 // errUnassured is the error of a commit that is on the primary but that no standby has confirmed.
 var errUnassured = errors.New("no synchronous standby has confirmed the commit: see that one runs and is connected to the primary")
 
-// verdict is the result of a member that wrote nothing and does not affect the others: the decision's own error.
-type verdict struct{ error }
+// memberError is the result of a member that wrote nothing and does not affect the others: the decision's own error.
+type memberError struct{ error }
 
-func (v verdict) Unwrap() error { return v.error }
+func (v memberError) Unwrap() error { return v.error }
 
 // lost is the error of a batch whose connection broke. committing says that this happened during the commit, which may
 // have succeeded.
@@ -103,9 +103,9 @@ func damaged(err error) bool {
 
 // explain returns err with the database and a remedy, and records damage.
 func (s *Store) explain(err error) error {
-	told := s.address.explain(err)
+	explained := s.address.explain(err)
 	if damaged(err) {
-		s.damage.Note(told)
+		s.damage.Note(explained)
 	}
-	return told
+	return explained
 }

@@ -284,7 +284,7 @@ func (b *batch) takeExports(im *image, d *store.Delta) error {
 	if d.Exports != nil {
 		for _, name := range exported {
 			if e := at(name); e.stack != 0 && e.stack != own.Key {
-				return verdict{store.ErrExport(name)}
+				return memberError{store.ErrExport(name)}
 			}
 		}
 		for n, e := range b.exports.named {
@@ -293,7 +293,7 @@ func (b *batch) takeExports(im *image, d *store.Delta) error {
 			}
 			for key := range e.importers {
 				if key != own.Key || d.Imports == nil || slices.Contains(*d.Imports, n.name) {
-					return verdict{store.ErrExport(n.name)}
+					return memberError{store.ErrExport(n.name)}
 				}
 			}
 		}
@@ -302,7 +302,7 @@ func (b *batch) takeExports(im *image, d *store.Delta) error {
 		for _, name := range *d.Imports {
 			e, mine := at(name), slices.Contains(exported, name)
 			if !mine && (e.stack == 0 || d.Exports != nil && e.stack == own.Key) {
-				return verdict{store.ErrExport(name)}
+				return memberError{store.ErrExport(name)}
 			}
 		}
 	}

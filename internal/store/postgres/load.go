@@ -58,7 +58,7 @@ type wanted struct {
 	revisionStacks []int64
 	revisions      []int32
 
-	came map[place]store.Step // steps as they are in the database, even if the images have newer ones
+	stored map[place]store.Step // steps as they are in the database, even if the images have newer ones
 }
 
 // first adds the rows that the first view of a member needs and its image lacks.
@@ -96,10 +96,10 @@ func (w *wanted) queue(b *batch, trip *pgx.Batch) {
 		}
 	}
 	onStep := func(row store.Step) {
-		w.came[place{row.Stack, row.Logical}] = row
+		w.stored[place{row.Stack, row.Logical}] = row
 		b.images[row.Stack].LoadStep(row)
 	}
-	w.came = make(map[place]store.Step)
+	w.stored = make(map[place]store.Step)
 	onInstance := func(row store.Instance) { b.images[row.Stack].LoadInstance(row) }
 	if len(w.requests)+len(w.around) > 0 {
 		trip.Queue(loadRequest, append(append([]string{}, w.requests...), w.around...)).Query(func(rows pgx.Rows) error {
@@ -157,9 +157,9 @@ func (w *wanted) arrived(b *batch) {
 // arrivedAround records that a step of the database is loaded, with the steps in its Next. For their dependencies only
 // the instances are loaded.
 func (w *wanted) arrivedAround(im *image, center place) {
-	for _, logical := range append([]wire.LogicalID{center.logical}, w.came[center].Next...) {
+	for _, logical := range append([]wire.LogicalID{center.logical}, w.stored[center].Next...) {
 		im.Near(logical)
-		if plan := w.came[place{center.stack, logical}].Plan; plan != nil {
+		if plan := w.stored[place{center.stack, logical}].Plan; plan != nil {
 			for _, needs := range [][]wire.LogicalID{plan.OldNeeds, plan.NewNeeds} {
 				for _, need := range needs {
 					im.Here(need)

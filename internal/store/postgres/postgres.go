@@ -64,14 +64,14 @@ type Config struct {
 
 // Store is a [store.Store] in PostgreSQL. Use [Open].
 type Store struct {
-	address  address
-	codec    store.Codec
-	now      func() time.Time // nil for the database's clock
-	log      *slog.Logger
-	patience time.Duration
-	told     func(store.Commit)
-	root     store.Root
-	damage   store.Damage
+	address   address
+	codec     store.Codec
+	now       func() time.Time // nil for the database's clock
+	log       *slog.Logger
+	patience  time.Duration
+	committed func(store.Commit)
+	root      store.Root
+	damage    store.Damage
 
 	gate    sync.RWMutex // read-locked during every call; Close locks it
 	closed  bool
@@ -98,10 +98,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		address: a, codec: cfg.Codec, now: cfg.Now, log: cfg.Log, patience: cmp.Or(cfg.Patience, 15*time.Second),
-		closing: make(chan struct{}), where: store.NewWhereabouts(), told: cfg.Committed,
+		closing: make(chan struct{}), where: store.NewWhereabouts(), committed: cfg.Committed,
 	}
-	if s.told == nil {
-		s.told = func(store.Commit) {}
+	if s.committed == nil {
+		s.committed = func(store.Commit) {}
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

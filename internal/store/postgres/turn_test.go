@@ -331,11 +331,11 @@ func (c *clock) late(by time.Duration) { c.at, c.wall = c.at.Add(by), c.wall.Add
 func TestClockStoodStill(t *testing.T) {
 	var c clock
 	if c.fresh() {
-		t.Error("a time that was never told is fresh")
+		t.Error("a time that was never reported is fresh")
 	}
 	c.set(time.Now())
 	if !c.fresh() {
-		t.Error("a time that has just been told is not fresh")
+		t.Error("a time that has just been reported is not fresh")
 	}
 	c.wall = c.wall.Add(-time.Hour)
 	if c.fresh() {
@@ -353,11 +353,11 @@ func TestClockStoodStill(t *testing.T) {
 func TestLatest(t *testing.T) {
 	var l latest
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for _, c := range []struct{ told, want time.Duration }{
+	for _, c := range []struct{ time, want time.Duration }{
 		{0, 0}, {time.Second, time.Second}, {500 * time.Millisecond, time.Second}, {-time.Hour, -time.Hour}, {0, 0},
 	} {
-		if got := l.raise(start.Add(c.told)); !got.Equal(start.Add(c.want)) {
-			t.Errorf("told %v: %v, want %v", c.told, got.Sub(start), c.want)
+		if got := l.raise(start.Add(c.time)); !got.Equal(start.Add(c.want)) {
+			t.Errorf("told %v: %v, want %v", c.time, got.Sub(start), c.want)
 		}
 	}
 }

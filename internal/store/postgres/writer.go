@@ -246,7 +246,7 @@ func (w *writer) transact(members []*member) (int, error) {
 		b.drop()
 		return n, err
 	}
-	w.store.told(store.Commit{Members: n, Took: time.Since(began)})
+	w.store.committed(store.Commit{Members: n, Took: time.Since(began)})
 	w.store.remember(b)
 	b.keep()
 	return n, nil
@@ -343,7 +343,7 @@ func (w *writer) relocate(m *member) error {
 // finish returns the committed results to the callers.
 func (w *writer) finish(batch []*member) {
 	for _, m := range batch {
-		var own verdict
+		var own memberError
 		if errors.As(m.result, &own) {
 			m.result = own.error
 		}

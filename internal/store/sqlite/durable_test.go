@@ -152,10 +152,10 @@ func checkChild(t *testing.T, path string, acknowledged map[store.StackKey]int) 
 			t.Errorf("stack %d: want request %s open, have %v, error %v", key, want, open, err)
 		}
 	}
-	var verdict string
+	var integrity string
 	db := connect(t, path)
-	if err := db.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
-		t.Errorf("integrity check: %s, error %v", verdict, err)
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&integrity); err != nil || integrity != "ok" {
+		t.Errorf("integrity check: %s, error %v", integrity, err)
 	}
 	if err := db.Close(); err != nil {
 		t.Error(err)

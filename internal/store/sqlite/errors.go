@@ -11,10 +11,10 @@ import (
 // errConflict is the error of a member whose operation another process has written since it was read.
 var errConflict = errors.New("the operation was changed by another process: this data directory has two engines")
 
-// verdict is the result of a member that wrote nothing and does not affect the others: the decision's own error.
-type verdict struct{ error }
+// memberError is the result of a member that wrote nothing and does not affect the others: the decision's own error.
+type memberError struct{ error }
 
-func (v verdict) Unwrap() error { return v.error }
+func (v memberError) Unwrap() error { return v.error }
 
 // notBegun is the error of a transaction that ran no member, so no member caused it. It is not repeated: while another
 // program holds the file, each repetition would only wait for the whole busy_timeout.

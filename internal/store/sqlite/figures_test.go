@@ -54,7 +54,7 @@ func TestCommitted(t *testing.T) {
 	s := openedAfter(t, migrations)
 	var members int
 	var timeless bool
-	s.writes.told = func(c store.Commit) {
+	s.writes.committed = func(c store.Commit) {
 		members += c.Members
 		timeless = timeless || c.Took <= 0
 	}
@@ -65,6 +65,6 @@ func TestCommitted(t *testing.T) {
 		}
 	}
 	if members != pings || timeless {
-		t.Errorf("%d writes were told of, want %d; one without a time: %v", members, pings, timeless)
+		t.Errorf("%d writes were reported, want %d; one without a time: %v", members, pings, timeless)
 	}
 }

@@ -26,7 +26,7 @@ func (s *Store) Beat(ctx context.Context, node store.Incarnation) error {
 	return s.write(ctx, func(tx *tx) error {
 		written, err := tx.exec("UPDATE node SET beat = ? WHERE id = ?", unix(s.time()), node)
 		if err == nil && written == 0 {
-			err = verdict{store.ErrGone}
+			err = memberError{store.ErrGone}
 		}
 		return err
 	})
@@ -38,7 +38,7 @@ func (s *Store) Reap(ctx context.Context, node store.Incarnation, silent time.Du
 	err := s.write(ctx, func(tx *tx) error {
 		_, err := one(tx.query, scanValue[int64], "SELECT id FROM node WHERE id = ?", node)
 		if errors.Is(err, store.ErrNotFound) {
-			return verdict{store.ErrGone}
+			return memberError{store.ErrGone}
 		}
 		if err != nil {
 			return err

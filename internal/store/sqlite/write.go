@@ -27,7 +27,7 @@ func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Dec
 			return broken
 		}
 		if err != nil {
-			return verdict{err}
+			return memberError{err}
 		}
 		return tx.take(im, view, &delta)
 	})

@@ -28,12 +28,12 @@ const restAfter = 5 * time.Second
 
 // writer is the only goroutine that writes, and its connection.
 type writer struct {
-	store *Store
-	log   *slog.Logger
-	told  func(store.Commit)
-	db    *sql.DB
-	queue chan *member
-	done  chan struct{} // closed when the goroutine has finished
+	store     *Store
+	log       *slog.Logger
+	committed func(store.Commit)
+	db        *sql.DB
+	queue     chan *member
+	done      chan struct{} // closed when the goroutine has finished
 
 	// Only the goroutine uses these.
 	conn       *sql.Conn // nil after a failure that left it in doubt
@@ -57,7 +57,7 @@ type tx struct{ *writer }
 
 func newWriter(s *Store, db *sql.DB, cfg *Config) *writer {
 	return &writer{
-		store: s, log: cfg.Log, told: cfg.Committed, db: db,
+		store: s, log: cfg.Log, committed: cfg.Committed, db: db,
 		queue: make(chan *member, maxBatch), done: make(chan struct{}),
 		statements: make(map[string]*sql.Stmt), revisions: store.NewRevisionCache(maxCachedBytes), images: store.NewImages[*store.Image](), where: store.NewWhereabouts(),
 	}
@@ -163,7 +163,7 @@ func (w *writer) commit(batch []*member) {
 		if repeat || errors.Is(err, errConflict) {
 			failure = w.alone(m)
 		}
-		var own verdict
+		var own memberError
 		if failure != nil {
 			m.result = w.store.explain(failure)
 		} else if errors.As(m.result, &own) {
@@ -199,7 +199,7 @@ func (w *writer) transact(batch []*member) (err error) {
 	}()
 	for _, m := range batch {
 		err := w.attempt(m)
-		if own := (verdict{}); err != nil && !errors.As(err, &own) {
+		if own := (memberError{}); err != nil && !errors.As(err, &own) {
 			return err
 		}
 		m.result = err
@@ -207,7 +207,7 @@ func (w *writer) transact(batch []*member) (err error) {
 	if err := w.command("COMMIT"); err != nil {
 		return err
 	}
-	w.told(store.Commit{Members: len(batch), Took: time.Since(began)})
+	w.committed(store.Commit{Members: len(batch), Took: time.Since(began)})
 	w.images.Rest()
 	return nil
 }

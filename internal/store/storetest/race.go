@@ -202,7 +202,7 @@ var raceTests = []test{
 			return step(v)
 		})
 		if o := b.whole(1).Operation; err != nil || o.Events != 1 {
-			t.Errorf("the truth is %d events, the caller was told %v", o.Events, err)
+			t.Errorf("the truth is %d events, the caller got %v", o.Events, err)
 		}
 	}},
 	{"closed", func(t *testing.T, b *bench) {

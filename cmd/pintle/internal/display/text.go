@@ -1,5 +1,5 @@
 // Package display prints the progress of an operation, as a live table on a terminal or as plain lines. What it is
-// given comes from templates and providers, so nothing reaches the terminal as it came.
+// given comes from templates and providers, so none of it reaches the terminal unchecked.
 package display
 
 import (

@@ -245,7 +245,7 @@ func (b *builder) openEngine(ctx context.Context) (err error) {
 }
 
 func (b *builder) openUpkeep(context.Context) (err error) {
-	b.upkeep, err = maintenance.New(maintenance.Config{Store: b.store, Keep: b.config.Keep, Log: b.log})
+	b.maintenance, err = maintenance.New(maintenance.Config{Store: b.store, Keep: b.config.Keep, Log: b.log})
 	return err
 }
 

@@ -189,42 +189,42 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 	if poll, ok := outcome.(delivery.Poll); ok { // people know the request that waits, not the row that asks again
 		id, try, outcome = poll.For, poll.Try, poll.Outcome
 	}
-	var told engine.Outcome
+	var report engine.Outcome
 	switch o := outcome.(type) {
 	case delivery.Accepted:
-		told = engine.Outcome{Kind: engine.Accepted, Local: o.Local, Within: o.Within, AtOnce: o.Once, Took: o.Took, Delivered: true}
+		report = engine.Outcome{Kind: engine.Accepted, Local: o.Local, Within: o.Within, AtOnce: o.Once, Took: o.Took, Delivered: true}
 	case delivery.Answered:
-		told = engine.Outcome{Kind: engine.Answered, Body: o.Body, Size: o.Size, Delivered: true}
+		report = engine.Outcome{Kind: engine.Answered, Body: o.Body, Size: o.Size, Delivered: true}
 	case delivery.Refused:
-		told = engine.Outcome{Kind: engine.Refused, Text: o.Text, Delivered: o.Delivered}
+		report = engine.Outcome{Kind: engine.Refused, Text: o.Text, Delivered: o.Delivered}
 	case delivery.Died:
 		if n.notes.died(id, o.Log) && n.stackLogs != nil {
 			for _, line := range o.Log {
 				n.stackLogs.print("", id, line)
 			}
 		}
-		told = engine.Outcome{Kind: engine.Died, Text: o.Text, Log: o.Log, Delivered: o.Delivered, Error: o.Error, Cause: o.Cause}
+		report = engine.Outcome{Kind: engine.Died, Text: o.Text, Log: o.Log, Delivered: o.Delivered, Error: o.Error, Cause: o.Cause}
 	case delivery.Provided:
-		told = engine.Outcome{Kind: engine.Provided, Result: o.Result, Text: o.Failure, Delivered: true}
+		report = engine.Outcome{Kind: engine.Provided, Result: o.Result, Text: o.Failure, Delivered: true}
 	case delivery.Awaiting:
-		told = engine.Outcome{Kind: engine.Awaiting, Result: o.Result, Delivered: true}
+		report = engine.Outcome{Kind: engine.Awaiting, Result: o.Result, Delivered: true}
 	case delivery.Waiting:
-		told = engine.Outcome{
+		report = engine.Outcome{
 			Kind: engine.Waiting, After: o.After, Until: o.Until, Text: o.Reason, ID: o.ID, Pending: o.Pending, Delivered: true,
 		}
 	case delivery.Silent:
-		told = engine.Outcome{
+		report = engine.Outcome{
 			Kind: engine.Silent, Text: o.Awaits, After: o.Settle, Until: o.Until, Over: o.Over,
 			Later: o.Later, Document: o.Document, Delivered: true,
 		}
 	case delivery.Returned:
-		told = engine.Outcome{Kind: engine.Returned, Body: o.Body, Delivered: true}
+		report = engine.Outcome{Kind: engine.Returned, Body: o.Body, Delivered: true}
 	default:
 		return fmt.Errorf("unknown outcome %T", outcome)
 	}
-	told.Try = try
-	err := n.engine.Report(ctx, row, told)
-	if err == nil && told.Kind != engine.Accepted && told.Kind != engine.Awaiting {
+	report.Try = try
+	err := n.engine.Report(ctx, row, report)
+	if err == nil && report.Kind != engine.Accepted && report.Kind != engine.Awaiting {
 		n.notes.end(id)
 	}
 	return err
@@ -290,7 +290,7 @@ func (n *Node) sealingKeys(ctx context.Context) (operator.Keys, error) {
 	if err != nil {
 		return operator.Keys{}, err
 	}
-	keys := operator.Keys{Keys: []operator.Key{}, Known: n.keys.IDs(), Resealed: n.upkeep.Status().Resealed}
+	keys := operator.Keys{Keys: []operator.Key{}, Known: n.keys.IDs(), Resealed: n.maintenance.Status().Resealed}
 	for _, key := range list {
 		keys.Keys = append(keys.Keys, operator.Key{ID: key.ID, Since: key.Since})
 	}

@@ -164,7 +164,7 @@ type Node struct {
 	references *ssm.Hidden
 	// processKeys are the keys of local providers and template functions, with the calls that those made.
 	processKeys *processKeys
-	upkeep      *maintenance.Upkeep
+	maintenance *maintenance.Upkeep
 	keys        *store.Keys
 	metrics     *metrics.Metrics
 	scrapes     net.Listener // of scrapes, nil if they come to the main one or to none
@@ -271,7 +271,7 @@ func (n *Node) Run(ctx context.Context) error {
 		if n.config.Role == Reader {
 			return nil
 		}
-		return n.upkeep.Run(ctx)
+		return n.maintenance.Run(ctx)
 	})
 	group.Go(func() error {
 		if n.scrapes == nil {

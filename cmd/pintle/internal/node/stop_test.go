@@ -25,11 +25,11 @@ import (
 // TestFunctionsOutliveDrain checks that functions stay callable while a stopping node waits for deliveries in flight. Otherwise the
 // processes would report failures that are none.
 func TestFunctionsOutliveDrain(t *testing.T) {
-	came, answer := make(chan struct{}, 1), make(chan struct{})
+	arrived, answer := make(chan struct{}, 1), make(chan struct{})
 	release := sync.OnceFunc(func() { close(answer) })
 	provider := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		came <- struct{}{}
+		arrived <- struct{}{}
 		<-answer
 	}))
 	defer provider.Close()
@@ -59,7 +59,7 @@ func TestFunctionsOutliveDrain(t *testing.T) {
 	if _, err := stacks.CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: aws.String("s"), TemplateBody: &template}); err != nil {
 		t.Fatal(err)
 	}
-	<-came
+	<-arrived
 	var stopped sync.WaitGroup
 	stopped.Go(stop)
 	tick := time.NewTicker(time.Millisecond)

@@ -43,10 +43,10 @@ func TestLostKeysAreNotReplaced(t *testing.T) {
 // TestMovedPort checks the report about requests whose answers go to the port of the last run when that port is taken.
 func TestMovedPort(t *testing.T) {
 	dir := t.TempDir()
-	came := make(chan struct{}, 1)
+	arrived := make(chan struct{}, 1)
 	provider := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // it never answers
-		came <- struct{}{}
+		arrived <- struct{}{}
 	}))
 	defer provider.Close()
 
@@ -77,7 +77,7 @@ func TestMovedPort(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	<-came
+	<-arrived
 	waits(t, n)
 	stop()
 

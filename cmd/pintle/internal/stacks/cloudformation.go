@@ -195,8 +195,8 @@ func (c *CloudFormation) List(ctx context.Context) ([]Stack, error) {
 // Events implements [Service].
 func (c *CloudFormation) Events(ctx context.Context, stack, since string, until func(Event) bool) ([]Event, error) {
 	var events []Event
-	err := c.pages(ctx, "DescribeStackEvents", members{"StackName": stack}, "StackEvents", func(told members) bool {
-		e := cloudFormationEvent(told)
+	err := c.pages(ctx, "DescribeStackEvents", members{"StackName": stack}, "StackEvents", func(found members) bool {
+		e := cloudFormationEvent(found)
 		if since != "" && e.ID == since {
 			return false
 		}

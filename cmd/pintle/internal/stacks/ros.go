@@ -136,7 +136,7 @@ func (r *ROS) Stack(ctx context.Context, name string) (Stack, error) {
 	}
 	var out rosStack
 	if err := r.client.Call(ctx, "GetStack", url.Values{"StackId": {id}}, &out); err != nil {
-		if told, ok := errors.AsType[*rosclient.Error](err); ok && told.Code == "StackNotFound" {
+		if apiErr, ok := errors.AsType[*rosclient.Error](err); ok && apiErr.Code == "StackNotFound" {
 			return Stack{}, ErrNone
 		}
 		return Stack{}, err
@@ -225,19 +225,19 @@ func (r *ROS) Events(ctx context.Context, stack, since string, until func(Event)
 		if err := json.Unmarshal(page, &out); err != nil {
 			return 0, false, fmt.Errorf("the reply to ListStackEvents: %w", err)
 		}
-		for _, told := range out.Events {
-			if since != "" && told.EventID == since {
+		for _, event := range out.Events {
+			if since != "" && event.EventID == since {
 				return 0, true, nil
 			}
-			if seen[told.EventID] {
+			if seen[event.EventID] {
 				continue
 			}
-			seen[told.EventID] = true
+			seen[event.EventID] = true
 			e := Event{
-				ID: told.EventID, Time: told.CreateTime.Time, Logical: told.LogicalResourceID, Physical: told.PhysicalResourceID,
-				Type: told.ResourceType, Status: told.Status, Reason: rosReason(told.StatusReason),
+				ID: event.EventID, Time: event.CreateTime.Time, Logical: event.LogicalResourceID, Physical: event.PhysicalResourceID,
+				Type: event.ResourceType, Status: event.Status, Reason: rosReason(event.StatusReason),
 			}
-			e.Own = e.Type == rosType && e.Physical == told.StackID
+			e.Own = e.Type == rosType && e.Physical == event.StackID
 			e.Begins = e.Own && rosBegins.MatchString(e.Reason) && !strings.Contains(e.Status, "ROLLBACK")
 			events = append(events, e)
 			if since == "" && until(e) {
@@ -260,9 +260,9 @@ func (r *ROS) Resources(ctx context.Context, stack string) ([]Resource, error) {
 	}
 	err := r.client.Call(ctx, "ListStackResources", url.Values{"StackId": {stack}}, &out)
 	var list []Resource
-	for _, told := range out.Resources {
+	for _, resource := range out.Resources {
 		list = append(list, Resource{
-			told.LogicalResourceID, told.PhysicalResourceID, told.ResourceType, told.Status, rosReason(told.StatusReason), told.UpdateTime.Time,
+			resource.LogicalResourceID, resource.PhysicalResourceID, resource.ResourceType, resource.Status, rosReason(resource.StatusReason), resource.UpdateTime.Time,
 		})
 	}
 	return list, err
@@ -335,7 +335,7 @@ func (r *ROS) Update(ctx context.Context, stack Stack, want Desired) (bool, erro
 		form.Set("ReplacementOption", "Enabled")
 	}
 	err := r.client.Call(ctx, "UpdateStack", form, nil)
-	if told, ok := errors.AsType[*rosclient.Error](err); ok && strings.HasPrefix(told.Message, "Update the completely same stack") {
+	if apiErr, ok := errors.AsType[*rosclient.Error](err); ok && strings.HasPrefix(apiErr.Message, "Update the completely same stack") {
 		return false, nil
 	}
 	return err == nil, err

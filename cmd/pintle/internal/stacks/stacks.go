@@ -129,24 +129,24 @@ type Service interface {
 
 // Refusal returns the message of an error from a service, or false if the call itself failed.
 func Refusal(err error) (string, bool) {
-	if told, ok := errors.AsType[*rosclient.Error](err); ok {
-		return told.Message, told.Status < http.StatusInternalServerError
+	if apiErr, ok := errors.AsType[*rosclient.Error](err); ok {
+		return apiErr.Message, apiErr.Status < http.StatusInternalServerError
 	}
-	told, ok := errors.AsType[*awscall.Error](err)
-	if !ok || told.Status >= http.StatusInternalServerError {
+	apiErr, ok := errors.AsType[*awscall.Error](err)
+	if !ok || apiErr.Status >= http.StatusInternalServerError {
 		return "", false
 	}
-	return told.Message, true
+	return apiErr.Message, true
 }
 
 // Lost reports whether an error means that the engine has finished, or that another one has come instead, which does
 // not know the client's key.
 func Lost(err error) bool {
-	if told, ok := errors.AsType[*awscall.Error](err); ok {
-		return told.Code == "InvalidClientTokenId"
+	if apiErr, ok := errors.AsType[*awscall.Error](err); ok {
+		return apiErr.Code == "InvalidClientTokenId"
 	}
-	if told, ok := errors.AsType[*rosclient.Error](err); ok {
-		return told.Code == "InvalidAccessKeyId.NotFound"
+	if apiErr, ok := errors.AsType[*rosclient.Error](err); ok {
+		return apiErr.Code == "InvalidAccessKeyId.NotFound"
 	}
 	_, unsent := errors.AsType[*awscall.SendError](err)
 	_, broken := errors.AsType[*net.OpError](err)

@@ -33,12 +33,12 @@ func New(socket string) (Manager, error) {
 }
 
 // Ready reports that the service is ready, with a status line for people.
-func (m Manager) Ready(status string) error { return m.tell("READY=1", "STATUS="+line(status)) }
+func (m Manager) Ready(status string) error { return m.notify("READY=1", "STATUS="+line(status)) }
 
 // Stopping says that the service has begun to stop.
-func (m Manager) Stopping() error { return m.tell("STOPPING=1", "STATUS=stopping") }
+func (m Manager) Stopping() error { return m.notify("STOPPING=1", "STATUS=stopping") }
 
-func (m Manager) tell(lines ...string) error {
+func (m Manager) notify(lines ...string) error {
 	if m.socket == "" {
 		return nil
 	}

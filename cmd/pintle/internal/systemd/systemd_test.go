@@ -74,6 +74,6 @@ func TestWrongSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := m.Ready("serving"); err == nil {
-		t.Error("a manager that has gone was told")
+		t.Error("a manager that has exited was notified")
 	}
 }

@@ -73,8 +73,8 @@ func New(config Config) (*awsjson.Service, error) {
 	return service, nil
 }
 
-// told converts an error of package events to one of the protocol.
-func told(err error) error {
+// apiError converts an error of package events to one of the protocol.
+func apiError(err error) error {
 	if e, ok := errors.AsType[*events.Error](err); ok {
 		return &awsjson.Error{Code: e.Code, Message: e.Message}
 	}
@@ -92,7 +92,7 @@ func (f *handler) who(ctx context.Context, bus string) (api.Caller, registry.Sco
 		return caller, registry.Scope{}, errors.New("the request reached EventBridge without a caller")
 	}
 	place := registry.Scope{Account: caller.Account, Region: caller.Region}
-	return caller, place, told(events.CheckBus(place, bus))
+	return caller, place, apiError(events.CheckBus(place, bus))
 }
 
 // resource returns the name of the caller's rule with an ARN.
@@ -105,7 +105,7 @@ func (f *handler) resource(ctx context.Context, arn string) (registry.Scope, str
 	if err == nil && place != own {
 		err = &events.Error{Code: "ResourceNotFoundException", Message: fmt.Sprintf("Rule %s does not exist on EventBus default.", name)}
 	}
-	return own, name, told(err)
+	return own, name, apiError(err)
 }
 
 // limitOf returns the page size.

@@ -45,7 +45,7 @@ func (f *handler) putRule(ctx context.Context, in putRuleInput) (out putRuleOutp
 		Place: place, Name: in.Name, Schedule: in.ScheduleExpression, Pattern: in.EventPattern, Description: in.Description, Role: in.RoleArn,
 		Disabled: in.State == stateDisabled, Tags: tags, Poll: caller.Function,
 	})
-	return out, told(err)
+	return out, apiError(err)
 }
 
 const (
@@ -80,7 +80,7 @@ type ruleInput struct {
 func (f *handler) deleteRule(ctx context.Context, in ruleInput) (nothing, error) {
 	_, place, err := f.who(ctx, in.EventBusName)
 	if err == nil {
-		err = told(f.Rules.Delete(ctx, place, in.Name))
+		err = apiError(f.Rules.Delete(ctx, place, in.Name))
 	}
 	return nothing{}, err
 }
@@ -89,7 +89,7 @@ func (f *handler) enable(enabled bool) func(context.Context, ruleInput) (nothing
 	return func(ctx context.Context, in ruleInput) (nothing, error) {
 		_, place, err := f.who(ctx, in.EventBusName)
 		if err == nil {
-			err = told(f.Rules.Enable(ctx, place, in.Name, enabled))
+			err = apiError(f.Rules.Enable(ctx, place, in.Name, enabled))
 		}
 		return nothing{}, err
 	}
@@ -128,7 +128,7 @@ func (f *handler) describeRule(ctx context.Context, in ruleInput) (out describeO
 		return out, err
 	}
 	of, err := f.Rules.Get(ctx, place, in.Name)
-	return describeOutput{view(of), place.Account}, told(err)
+	return describeOutput{view(of), place.Account}, apiError(err)
 }
 
 type listInput struct {
@@ -158,7 +158,7 @@ func (f *handler) listRules(ctx context.Context, in listInput) (out listOutput, 
 	}
 	list, err := f.Rules.List(ctx, place, in.NamePrefix, after, limit+1)
 	if err != nil {
-		return out, told(err)
+		return out, apiError(err)
 	}
 	out.Rules = []ruleView{}
 	for _, of := range list[:min(limit, len(list))] {
@@ -185,7 +185,7 @@ func (f *handler) tag(ctx context.Context, in tagInput) (nothing, error) {
 	}
 	tags, err := tagsOf(in.Tags)
 	if err == nil {
-		err = told(f.Rules.Tag(ctx, place, name, tags))
+		err = apiError(f.Rules.Tag(ctx, place, name, tags))
 	}
 	return nothing{}, err
 }
@@ -193,7 +193,7 @@ func (f *handler) tag(ctx context.Context, in tagInput) (nothing, error) {
 func (f *handler) untag(ctx context.Context, in tagInput) (nothing, error) {
 	place, name, err := f.resource(ctx, in.ResourceARN)
 	if err == nil {
-		err = told(f.Rules.Untag(ctx, place, name, in.TagKeys))
+		err = apiError(f.Rules.Untag(ctx, place, name, in.TagKeys))
 	}
 	return nothing{}, err
 }
@@ -207,7 +207,7 @@ func (f *handler) listTags(ctx context.Context, in tagInput) (out listTagsOutput
 	}
 	of, err := f.Rules.Get(ctx, place, name)
 	if err != nil {
-		return out, told(err)
+		return out, apiError(err)
 	}
 	holder, err := f.Rules.Owner(ctx, place, name)
 	out.Tags = []tag{}
@@ -215,5 +215,5 @@ func (f *handler) listTags(ctx context.Context, in tagInput) (out listTagsOutput
 		out.Tags = append(out.Tags, tag{key, value})
 	}
 	slices.SortFunc(out.Tags, func(a, b tag) int { return strings.Compare(a.Key, b.Key) })
-	return out, told(err)
+	return out, apiError(err)
 }

@@ -116,7 +116,7 @@ func (f *handler) putTargets(ctx context.Context, in putTargetsInput) (out failu
 	if len(targets) < len(in.Targets) {
 		return out, invalid("Parameter Targets is not valid. Reason: Duplicate target ids.")
 	}
-	return out, told(f.Rules.PutTargets(ctx, place, in.Rule, targets))
+	return out, apiError(f.Rules.PutTargets(ctx, place, in.Rule, targets))
 }
 
 type removeInput struct {
@@ -135,7 +135,7 @@ func (f *handler) removeTargets(ctx context.Context, in removeInput) (out failur
 	if len(in.Ids) == 0 || len(in.Ids) > maxTargets {
 		return out, invalid("1 validation error detected: Value '[...]' at 'ids' failed to satisfy constraint: Member must have length from 1 to %d", maxTargets)
 	}
-	return out, told(f.Rules.RemoveTargets(ctx, place, in.Rule, in.Ids))
+	return out, apiError(f.Rules.RemoveTargets(ctx, place, in.Rule, in.Ids))
 }
 
 type listTargetsInput struct {
@@ -157,7 +157,7 @@ func (f *handler) listTargets(ctx context.Context, in listTargetsInput) (out lis
 	}
 	targets, err := f.Rules.Targets(ctx, place, in.Rule)
 	if err != nil {
-		return out, told(err)
+		return out, apiError(err)
 	}
 	var ids []string
 	ids, out.NextToken, err = f.page(slices.Sorted(maps.Keys(targets)), in, strings.Join([]string{"ListTargetsByRule", place.Account, place.Region, in.Rule}, "|"))
@@ -187,7 +187,7 @@ func (f *handler) listNames(ctx context.Context, in listTargetsInput) (out listN
 	}
 	names, err := f.Rules.RulesOf(ctx, place, in.TargetArn)
 	if err != nil {
-		return out, told(err)
+		return out, apiError(err)
 	}
 	out.RuleNames, out.NextToken, err = f.page(names, in, strings.Join([]string{"ListRuleNamesByTarget", place.Account, place.Region, in.TargetArn}, "|"))
 	return out, err
@@ -257,5 +257,5 @@ func (f *handler) putEvents(ctx context.Context, in putEventsInput) (out putEven
 		}
 		out.Entries = append(out.Entries, eventResult{result.ID, result.Code, result.Message})
 	}
-	return out, told(err)
+	return out, apiError(err)
 }

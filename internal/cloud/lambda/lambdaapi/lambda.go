@@ -147,24 +147,24 @@ func write(w http.ResponseWriter, a answer) {
 
 // fail writes an error.
 func (f *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	told, ok := errors.AsType[*lambda.Error](err)
+	apiErr, ok := errors.AsType[*lambda.Error](err)
 	switch {
 	case ok:
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
 		return // the client has disconnected
 	default:
 		f.config.Log.ErrorContext(r.Context(), "a call of the functions failed", "method", r.Method, "error", err)
-		told = &lambda.Error{Code: "ServiceException", Message: "An error occurred and the request cannot be processed.", Status: http.StatusInternalServerError}
+		apiErr = &lambda.Error{Code: "ServiceException", Message: "An error occurred and the request cannot be processed.", Status: http.StatusInternalServerError}
 	}
-	body := map[string]string{"Message": told.Message, "Type": "User"}
-	if told.Status >= http.StatusInternalServerError {
+	body := map[string]string{"Message": apiErr.Message, "Type": "User"}
+	if apiErr.Status >= http.StatusInternalServerError {
 		body["Type"] = "Service"
 	}
-	if told.Reason != "" {
-		body["Reason"] = told.Reason
+	if apiErr.Reason != "" {
+		body["Reason"] = apiErr.Reason
 	}
-	w.Header().Set("X-Amzn-ErrorType", told.Code)
-	write(w, answer{status: told.Status, value: body})
+	w.Header().Set("X-Amzn-ErrorType", apiErr.Code)
+	write(w, answer{status: apiErr.Status, value: body})
 }
 
 func (c *call) unknown() (answer, error) {

@@ -38,7 +38,7 @@ func (f *handler) create(ctx context.Context, in createInput) (none awsjson.None
 	_, err = f.Groups.Put(ctx, registry.Item[registry.LogGroup]{Scope: place, Name: in.Name, Of: registry.LogGroup{
 		Class: in.Class, Tags: in.Tags, Key: in.Key, Made: f.Now().UTC(),
 	}})
-	return none, told(err)
+	return none, apiError(err)
 }
 
 type groupInput struct {
@@ -54,7 +54,7 @@ func (f *handler) remove(ctx context.Context, in groupInput) (none awsjson.None,
 		return none, err
 	}
 	if err := f.Groups.Delete(ctx, place, in.Name, 0); err != nil {
-		return none, told(err)
+		return none, apiError(err)
 	}
 	return none, f.Streams.DeleteGroup(place, in.Name)
 }
@@ -94,7 +94,7 @@ func (f *handler) retain(ctx context.Context, name string, days int) error {
 
 func (f *handler) change(ctx context.Context, place registry.Scope, name string, change func(*registry.LogGroup) error) error {
 	_, err := f.Groups.Change(ctx, place, name, func(i *registry.Item[registry.LogGroup]) error { return change(&i.Of) })
-	return told(err)
+	return apiError(err)
 }
 
 type describeInput struct {
@@ -229,7 +229,7 @@ func (f *handler) named(ctx context.Context, arn string) (place registry.Scope, 
 		return place, "", invalid("%.200q is not the ARN of a log group", arn)
 	}
 	if parts[1] != place.Region || parts[2] != place.Account {
-		return place, "", told(registry.ErrNotFound)
+		return place, "", apiError(registry.ErrNotFound)
 	}
 	return place, parts[3], nil
 }
@@ -249,7 +249,7 @@ func (f *handler) listTags(ctx context.Context, in resourceInput) (out tagsOutpu
 	}
 	group, err := f.Groups.Get(ctx, place, name)
 	if err != nil {
-		return out, told(err)
+		return out, apiError(err)
 	}
 	out.Tags = map[string]string{}
 	maps.Copy(out.Tags, registry.TagsOf(group.Owner, group.Of.Tags))

@@ -138,8 +138,8 @@ func invalid(format string, args ...any) *awsjson.Error {
 	return awsjson.Refuse("InvalidParameterException", format, args...)
 }
 
-// told converts a catalog error to the service's error.
-func told(err error) error {
+// apiError converts a catalog error to the service's error.
+func apiError(err error) error {
 	switch {
 	case errors.Is(err, registry.ErrNotFound):
 		return awsjson.Refuse("ResourceNotFoundException", "The specified log group does not exist.")

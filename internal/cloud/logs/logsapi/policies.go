@@ -85,10 +85,10 @@ func (f *handler) putPolicy(ctx context.Context, in policyInput) (out policyOutp
 			Scope: place, Name: PolicyType + "/" + in.Name, Of: registry.Record{Properties: properties, Made: now},
 		})
 		if err != nil {
-			return out, told(err)
+			return out, apiError(err)
 		}
 	} else if err != nil {
-		return out, told(err)
+		return out, apiError(err)
 	}
 	out.Policy = policyView{in.Name, in.Document, now.UnixMilli()}
 	return out, nil

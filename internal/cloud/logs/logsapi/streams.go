@@ -54,7 +54,7 @@ func (f *handler) group(ctx context.Context, name, identifier string) (group reg
 		return group, err
 	}
 	group, err = f.Groups.Get(ctx, place, name)
-	return group, told(err)
+	return group, apiError(err)
 }
 
 type streamInput struct {

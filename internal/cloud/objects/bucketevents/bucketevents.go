@@ -101,7 +101,7 @@ func (e *Events) Test(ctx context.Context, bucket string, owner registry.Scope, 
 		panic(err) // texts always marshal
 	}
 	for _, d := range slices.Concat(c.Topics, c.Queues) {
-		e.tell(ctx, bucket, owner, d, text)
+		e.send(ctx, bucket, owner, d, text)
 	}
 }
 
@@ -121,7 +121,7 @@ func (e *Events) Happened(ctx context.Context, bucket registry.Item[registry.Buc
 	sequencer := fmt.Sprintf("%016X", change.At.UnixNano())
 	for _, d := range c.all() {
 		if d.wants(event, change.Key) {
-			e.tell(ctx, bucket.Name, bucket.Of.Owner, d, record(bucket, d.ID, event, change, sequencer))
+			e.send(ctx, bucket.Name, bucket.Of.Owner, d, record(bucket, d.ID, event, change, sequencer))
 		}
 	}
 	if c.EventBridge != nil {
@@ -131,8 +131,8 @@ func (e *Events) Happened(ctx context.Context, bucket registry.Item[registry.Buc
 	}
 }
 
-// tell sends a text to a destination on behalf of the bucket's owner.
-func (e *Events) tell(ctx context.Context, bucket string, owner registry.Scope, d Destination, text []byte) {
+// send sends a text to a destination on behalf of the bucket's owner.
+func (e *Events) send(ctx context.Context, bucket string, owner registry.Scope, d Destination, text []byte) {
 	var err error
 	switch parts := strings.SplitN(d.Function+d.Topic, ":", 6); {
 	case d.Queue == "" && (len(parts) < 6 || parts[4] != owner.Account): // the configuration was put without validation

@@ -69,8 +69,8 @@ func (c *call) deleteObjects() error {
 			keys = append(keys, o.Key)
 		}
 		if err != nil {
-			told := c.of(err)
-			result.Error = append(result.Error, notDeleted{o.objectName, told.code, told.message})
+			f := c.of(err)
+			result.Error = append(result.Error, notDeleted{o.objectName, f.code, f.message})
 		} else if !document.Quiet {
 			result.Deleted = append(result.Deleted, o.objectName)
 		}

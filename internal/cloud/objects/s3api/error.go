@@ -86,23 +86,23 @@ var known = []struct {
 
 // of converts an error for the client.
 func (c *call) of(err error) *fault {
-	if told, ok := errors.AsType[*fault](err); ok {
-		return told
+	if f, ok := errors.AsType[*fault](err); ok {
+		return f
 	}
 	// The verifier checks a body while it is read, and reports its refusal as a read error.
-	if told, ok := errors.AsType[interface {
+	if apiErr, ok := errors.AsType[interface {
 		error
 		Refusal() (code, message string, status int)
 	}](err); ok {
-		code, message, status := told.Refusal()
+		code, message, status := apiErr.Refusal()
 		return &fault{code, message, status}
 	}
 	if refused, ok := errors.AsType[*bucketevents.Error](err); ok {
 		return &fault{"InvalidArgument", refused.Message, http.StatusBadRequest}
 	}
 	if errors.Is(err, objects.ErrKey) {
-		told, _ := errors.AsType[*fault](keyError(c.key))
-		return told
+		f, _ := errors.AsType[*fault](keyError(c.key))
+		return f
 	}
 	for _, k := range known {
 		if errors.Is(err, k.err) {
@@ -112,8 +112,8 @@ func (c *call) of(err error) *fault {
 	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		told, _ := errors.AsType[*fault](incomplete)
-		return told
+		f, _ := errors.AsType[*fault](incomplete)
+		return f
 	case errors.Is(err, context.DeadlineExceeded):
 		return &fault{"RequestTimeout", "The request took longer than this server allows.", http.StatusBadRequest}
 	case errors.Is(err, context.Canceled):
@@ -133,14 +133,14 @@ func (c *call) refuse(err error) {
 // error writes an error.
 func (r *reply) error(err error) {
 	c := r.call
-	told := c.of(err)
-	body := told.body(c.id, c.bucket, c.key)
-	if told.status != http.StatusNotModified {
+	f := c.of(err)
+	body := f.body(c.id, c.bucket, c.key)
+	if f.status != http.StatusNotModified {
 		r.Header().Set("Content-Type", "application/xml")
 		r.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
-	r.WriteHeader(told.status)
-	if c.r.Method != http.MethodHead && told.status != http.StatusNotModified {
+	r.WriteHeader(f.status)
+	if c.r.Method != http.MethodHead && f.status != http.StatusNotModified {
 		_, _ = r.Write(body) // the client may have disconnected
 	}
 }

@@ -140,8 +140,8 @@ func secretResult(made secretsmanager.Item) native.Result {
 
 // secretError converts an error of package secretsmanager to the reason of an event, in CloudFormation's format.
 func secretError(err error) error {
-	if told, ok := errors.AsType[*secretsmanager.Error](err); ok {
-		return resources.Reasonf("%s (Service: SecretsManager, Error Code: %s)", told.Message, told.Code)
+	if apiErr, ok := errors.AsType[*secretsmanager.Error](err); ok {
+		return resources.Reasonf("%s (Service: SecretsManager, Error Code: %s)", apiErr.Message, apiErr.Code)
 	}
 	return err
 }

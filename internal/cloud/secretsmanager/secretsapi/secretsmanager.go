@@ -87,8 +87,8 @@ func handle[In, Out any](service *awsjson.Service, f *handler, name string, do f
 			return out, errors.New("the request reached Secrets Manager without a caller")
 		}
 		out, err = do(&call{handler: f, ctx: ctx, place: registry.ScopeOf(caller)}, in)
-		if told, ok := errors.AsType[*secretsmanager.Error](err); ok {
-			err = awsjson.Refuse(told.Code, "%s", told.Message)
+		if apiErr, ok := errors.AsType[*secretsmanager.Error](err); ok {
+			err = awsjson.Refuse(apiErr.Code, "%s", apiErr.Message)
 		}
 		return out, err
 	})

@@ -131,11 +131,11 @@ func Follow(service *query.Service) http.Handler {
 
 // shown converts errors of package sns for the client.
 func shown(err error) *query.Error {
-	told, ok := errors.AsType[*sns.Error](err)
+	apiErr, ok := errors.AsType[*sns.Error](err)
 	if !ok {
 		return nil
 	}
-	return &query.Error{Code: told.Code, Message: told.Message, Status: told.Status, Sender: told.Status < http.StatusInternalServerError}
+	return &query.Error{Code: apiErr.Code, Message: apiErr.Message, Status: apiErr.Status, Sender: apiErr.Status < http.StatusInternalServerError}
 }
 
 func refuse(code, message string, status int) *query.Error {

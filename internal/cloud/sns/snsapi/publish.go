@@ -135,17 +135,17 @@ func (f *handler) publishBatch(ctx context.Context, in publishBatchInput) (out p
 		if err == nil {
 			id, err = f.topics.Publish(ctx, in.TopicARN, m)
 		}
-		told, known := errors.AsType[*query.Error](err)
+		apiErr, known := errors.AsType[*query.Error](err)
 		if !known {
-			told = shown(err)
+			apiErr = shown(err)
 		}
 		switch {
 		case err == nil:
 			out.Successful = append(out.Successful, published{e.ID, id})
-		case told == nil:
+		case apiErr == nil:
 			return out, err
 		default:
-			out.Failed = append(out.Failed, unpublished{e.ID, told.Code, told.Message, told.Sender})
+			out.Failed = append(out.Failed, unpublished{e.ID, apiErr.Code, apiErr.Message, apiErr.Sender})
 		}
 	}
 	return out, nil

@@ -223,11 +223,11 @@ func (c *call) getAll(in getAllInput) (getAllOutput, error) {
 	}
 	for _, name := range in.Names {
 		view, err := c.read(name, in.WithDecryption)
-		told, known := errors.AsType[*awsjson.Error](err)
+		apiErr, known := errors.AsType[*awsjson.Error](err)
 		switch {
 		case err == nil:
 			out.Parameters = append(out.Parameters, view)
-		case known && told.Code != "ValidationException":
+		case known && apiErr.Code != "ValidationException":
 			out.InvalidParameters = append(out.InvalidParameters, name)
 		default:
 			return out, err

@@ -60,7 +60,7 @@ func oneCall(ctx context.Context, s *stage, one *candidate) (usage, error) {
 			return usage{}, p.died()
 		}
 		if one.warm {
-			_, used.memory, err = p.told(used.memory)
+			_, used.memory, err = p.readUsage(used.memory)
 		}
 		return used, err
 	}
@@ -71,9 +71,9 @@ func oneCall(ctx context.Context, s *stage, one *candidate) (usage, error) {
 	return used, err
 }
 
-// told returns the time per call and the memory that a program printed before it exited. If it printed no memory, told
-// returns memory.
-func (p *process) told(memory int64) (time.Duration, int64, error) {
+// readUsage returns the time per call and the memory that a program printed before it exited. If it printed no memory,
+// readUsage returns memory.
+func (p *process) readUsage(memory int64) (time.Duration, int64, error) {
 	var µs float64
 	var own int64
 	n, err := fmt.Sscan(p.output.String(), &µs, &own)
@@ -97,7 +97,7 @@ func manyCalls(ctx context.Context, c config, s *stage, one *candidate) (usage, 
 		if p.err != nil {
 			return usage{}, p.died()
 		}
-		used.took, used.memory, err = p.told(used.memory)
+		used.took, used.memory, err = p.readUsage(used.memory)
 		used.cpu = 0 // includes the start
 		return used, err
 	}

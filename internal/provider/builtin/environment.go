@@ -11,9 +11,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/awsconfig"
 )
 
-// told returns the configuration in an environment from [AWS.Env]. If the environment has no access key, the
+// configFrom returns the configuration in an environment from [AWS.Env]. If the environment has no access key, the
 // credentials come from the SDK's default configuration of this process.
-func (a AWS) told(ctx context.Context, env map[string]string) (awscall.Config, error) {
+func (a AWS) configFrom(ctx context.Context, env map[string]string) (awscall.Config, error) {
 	c := awscall.Config{Region: a.Region, Endpoint: env[awsconfig.EndpointVariable], Endpoints: map[string]string{}, UserAgent: "pintle"}
 	if id := env["AWS_ACCESS_KEY_ID"]; id != "" {
 		c.Credentials = credentials.NewStaticCredentialsProvider(id, env["AWS_SECRET_ACCESS_KEY"], env["AWS_SESSION_TOKEN"])
