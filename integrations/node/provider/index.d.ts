@@ -146,7 +146,7 @@ export interface PlanRequest<Properties> extends Request<Properties> {
 export interface ReadResponse<Properties> {
   /**
    * The present properties. Copy those that cannot be read back from the request. An empty {@link Secret} counts as one. Values of secret
-   * properties are not sent; the answer only reports whether they differ.
+   * properties, and every other Secret, are not sent: the answer only reports whether they differ.
    */
   properties: Partial<Properties>;
   /** The attributes of a {@link Response}, for an imported resource. */

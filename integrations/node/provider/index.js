@@ -210,6 +210,7 @@ const object = (fields, rules = {}) =>
   field(rules, 'an object', (value, decoder, path) => (isObject(value) ? decoder.object(fields, value, path) : INVALID), () => schemaOfFields(fields), { fields });
 
 const any = (rules = {}) => field(rules, 'a value', (value) => value, () => ({}));
+const UNDECLARED = any(); // the field of a value whose type is unknown
 
 // schemaOf returns the JSON Schema of a field.
 function schemaOf({ rules, schema, fallback }) {
@@ -242,56 +243,124 @@ function schemaOfProvider({ properties, read, plan }) {
   };
 }
 
+// isSecret reports whether every value of a field is secret.
+const isSecret = (each) => Boolean(each.rules.secret || each.fallback);
+
 // holdsSecret reports whether a field, or one within it, is secret.
 const holdsSecret = (each) =>
-  Boolean(each.rules.secret || each.fallback) || (each.item !== undefined && holdsSecret(each.item)) || Object.values(each.fields ?? {}).some(holdsSecret);
+  isSecret(each) || (each.item !== undefined && holdsSecret(each.item)) || Object.values(each.fields ?? {}).some(holdsSecret);
+
+// unset reports whether a value counts as one that cannot be read back.
+const unset = (value) => value === undefined || value === null || value === '' || (value instanceof Secret && !value.reveal());
 
 // same reports whether two values are equal in a template.
 const same = (one, other) => stable(plain(one, () => {}) ?? null) === stable(plain(other, () => {}) ?? null);
+
+// memberOf returns a member of an object, or undefined if the value is not an object or has no such member.
+const memberOf = (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined);
+
+// scalarsIn returns the scalars in a value as texts.
+function scalarsIn(value) {
+  if (typeof value === 'object' && value !== null) {
+    return Object.values(value).flatMap(scalarsIn);
+  }
+  return value === undefined || value === null ? [] : [String(value)];
+}
 
 // present returns the members of an object in the form of a template. given are the declared members, and was is their decoded value.
 function present(fields, given, was, now) {
   const members = {};
   for (const [name, each] of Object.entries(fields)) {
-    const raw = isObject(given) && Object.hasOwn(given, name) ? given[name] ?? undefined : undefined;
+    const raw = memberOf(given, name) ?? undefined;
     const [old, next] = [was?.[name], now?.[name]];
-    const empty = next === undefined || next === null || next === '' || (next instanceof Secret && !next.reveal());
-    if (same(old, next) || ((each.rules.secret || each.fallback) && empty)) {
+    if (same(old, next) || (isSecret(each) && unset(next))) {
       if (raw !== undefined) {
         members[name] = raw;
       }
     } else {
-      members[name] = each.rules.secret || each.fallback ? MASK : presentValue(each, raw, old, next);
+      members[name] = presentValue(each, raw, old, next);
     }
   }
   return members;
 }
 
-// presentValue returns a value whose parts keep their declared form if they equal the declared ones.
+// presentValue returns a value whose parts keep their declared form if they equal the declared ones. It masks those that are secret because
+// of their field or because they are a Secret.
 function presentValue(each, raw, was, now) {
   if (raw !== undefined && same(was, now)) {
     return raw;
   }
-  if (now instanceof Secret) {
-    return MASK;
+  if (isSecret(each) || now instanceof Secret) {
+    return unset(now) ? raw ?? null : MASK;
   }
   if (each.fields && isObject(now)) {
     return present(each.fields, raw, was, now);
   }
-  if (each.item && Array.isArray(now)) {
-    return now.map((item, i) => presentValue(each.item, Array.isArray(raw) ? raw[i] : undefined, Array.isArray(was) ? was[i] : undefined, item));
+  if (!each.item && holdsSecret(each)) {
+    return unset(now) ? null : MASK; // it is not the object that the field describes
   }
-  if (each.item && isObject(now)) {
-    return Object.fromEntries(Object.entries(now).map(([name, item]) => [name, presentValue(each.item, raw?.[name], was?.[name], item)]));
+  if (typeof now?.toJSON === 'function') {
+    return presentValue(each, raw, was, now.toJSON());
   }
-  return plain(now, () => {}) ?? null;
+  const item = each.item ?? UNDECLARED;
+  if (Array.isArray(now)) {
+    return now.map((value, i) => presentValue(item, Array.isArray(raw) ? raw[i] : undefined, Array.isArray(was) ? was[i] : undefined, value));
+  }
+  if (isObject(now)) {
+    const members = Object.entries(now).filter(([, value]) => each.item || (value !== undefined && value !== null));
+    return Object.fromEntries(members.map(([name, value]) => [name, presentValue(item, memberOf(raw, name), memberOf(was, name), value)]));
+  }
+  return holdsSecret(each) && !unset(now) ? MASK : plain(now, () => {}) ?? null;
 }
 
 // stateOf returns the present properties for the answer to a Read. Those that equal the declared ones are sent as declared.
 function stateOf({ fields, given, declared, now }, masks) {
-  const properties = fields ? present(fields, given, declared, now) : plain(now, () => {});
-  const secret = Object.keys(properties).filter((name) => (fields && holdsSecret(fields[name])) || masks.shows(JSON.stringify(properties[name])));
+  const live = !fields && typeof now.toJSON === 'function' ? now.toJSON() : now;
+  const properties = fields ? present(fields, given, declared, now) : presentValue(UNDECLARED, given, declared, live);
+  if (!isObject(properties)) {
+    throw new TypeError('the properties from read are not an object');
+  }
+  const secret = Object.keys(properties).filter((name) => {
+    let hidden = fields !== undefined && holdsSecret(fields[name]);
+    plain(live[name], () => (hidden = true));
+    return hidden || masks.shows(JSON.stringify(properties[name]));
+  });
   return { properties, secret: secret.sort() };
+}
+
+// secretsOf calls found with the texts of the secrets in a value of a field.
+function secretsOf(each, value, found) {
+  if (!holdsSecret(each)) {
+    plain(value, found);
+  } else if (!isSecret(each) && each.fields && isObject(value)) {
+    Object.entries(each.fields).forEach(([name, member]) => secretsOf(member, value[name], found));
+  } else if (!isSecret(each) && each.item && typeof value === 'object' && value !== null) {
+    Object.values(value).forEach((item) => secretsOf(each.item, item, found));
+  } else {
+    scalarsIn(plain(value, () => {})).forEach(found);
+  }
+}
+
+// secretsFound returns the texts of the secrets in the result of a method. All attributes are secret if they are NoEcho.
+function secretsFound({ response, present: found }) {
+  const secrets = [];
+  const add = (secret) => secrets.push(secret);
+  const { attributes, noEcho } = response ?? {};
+  const looks = [() => plain(attributes, add)];
+  if (noEcho) {
+    looks.push(() => scalarsIn(plain(attributes, () => {})).filter((each) => !['true', 'false'].includes(each)).forEach(add));
+  }
+  if (found) {
+    looks.push(() => (found.fields ? Object.entries(found.fields).forEach(([name, each]) => secretsOf(each, found.now[name], add)) : plain(found.now, add)));
+  }
+  for (const look of looks) {
+    try {
+      look();
+    } catch {
+      // The value is not JSON. What encodes it reports that.
+    }
+  }
+  return secrets;
 }
 
 // near returns the name that a misspelled one most likely means.
@@ -361,11 +430,7 @@ class Decoder {
   }
 
   hide(value) {
-    if (typeof value === 'object' && value !== null) {
-      Object.values(value).forEach((each) => this.hide(each));
-    } else if (value !== undefined && value !== null) {
-      this.secrets.push(String(value));
-    }
+    this.secrets.push(...scalarsIn(value));
   }
 }
 
@@ -403,10 +468,10 @@ class Masks {
   }
 }
 
-// plain returns attributes as JSON has them, with secrets in clear text, and calls found for each secret.
+// plain returns attributes as JSON has them, with secrets in clear text, and calls found with the text of each secret.
 function plain(value, found) {
   if (value instanceof Secret) {
-    found();
+    found(value.reveal());
     return value.reveal();
   }
   if (typeof value === 'number' && !Number.isFinite(value)) {
@@ -428,7 +493,7 @@ function plain(value, found) {
   return value;
 }
 
-// dataOf returns the attributes of a response as the Data of an answer, and calls found for each secret.
+// dataOf returns the attributes of a response as the Data of an answer, and calls found with the text of each secret.
 function dataOf(attributes, found) {
   const data = plain(attributes ?? {}, found);
   if (!isObject(data)) {
@@ -601,7 +666,8 @@ function changed(provider, now, before) {
   return Object.keys(one).filter((name) => one[name] !== other[name]).sort();
 }
 
-function idProblem(id) {
+// idProblem returns the problem of a physical ID from a provider, or '' for a valid one. It quotes a part of the masked ID.
+function idProblem(id, masks) {
   if (typeof id !== 'string') {
     return `the physical ID from the handler is a ${typeof id}, want a string`;
   }
@@ -609,10 +675,10 @@ function idProblem(id) {
     return 'the physical ID from the handler is not UTF-8';
   }
   if (Buffer.byteLength(id) > MAX_ID) {
-    return `the physical ID from the handler is ${Buffer.byteLength(id)} bytes long, ${MAX_ID} are allowed: "${id.slice(0, 40)}"…`;
+    return `the physical ID from the handler is ${Buffer.byteLength(id)} bytes long, ${MAX_ID} are allowed: "${masks.mask(id).slice(0, 40)}"…`;
   }
   if (clean(id) !== id || /[\t\n\r]/.test(id)) {
-    return `the physical ID from the handler holds a control character: ${JSON.stringify(id.slice(0, 40))}`;
+    return `the physical ID from the handler holds a control character: ${JSON.stringify(masks.mask(id).slice(0, 40))}`;
   }
   return '';
 }
@@ -692,7 +758,7 @@ class Handler {
     const current = typeof event.PhysicalResourceId === 'string' ? event.PhysicalResourceId : '';
     const secrets = [];
     const outcome = await this.#ask(event, properties, current, budget, secrets);
-    const masks = new Masks(secrets, event.ResponseURL);
+    const masks = new Masks([...secrets, ...secretsFound(outcome)], event.ResponseURL);
     const response = outcome.response ?? {};
     const gone = kind === 'Read' && outcome.error instanceof Gone;
     const error = gone || (kind === 'Delete' && outcome.error instanceof Gone) ? undefined : outcome.error;
@@ -706,7 +772,7 @@ class Handler {
       }
       console.error(masks.mask(`${kind} ${event.LogicalResourceId} failed: ${words(error.stack ?? reason)}`));
     }
-    const problem = idProblem(physical);
+    const problem = idProblem(physical, masks);
     if (problem) {
       [status, reason] = ['FAILED', problem];
       physical = kind === 'Create' ? event.RequestId : ''; // something was made, so its Delete must be asked for
@@ -717,14 +783,14 @@ class Handler {
       if (!error && !problem) {
         status = 'FAILED';
         reason =
-          `the Update of "${current}" returned another physical ID, "${physical.slice(0, 200)}", without replaces. CloudFormation would then ` +
+          `the Update of "${current}" returned another physical ID, "${masks.mask(physical).slice(0, 200)}", without replaces. CloudFormation would then ` +
           `delete "${current}", so the resource keeps its ID. If the Update made a new resource, set replaces in the response or make the ` +
           'property immutable; otherwise return the ID of the request, or none';
       }
       physical = current;
     } else if (kind === 'Delete' && physical && current && physical !== current) {
       status = 'FAILED';
-      reason = `a Delete cannot change the physical ID, the handler answered "${physical.slice(0, 200)}" to the Delete of "${current}"`;
+      reason = `a Delete cannot change the physical ID, the handler answered "${masks.mask(physical).slice(0, 200)}" to the Delete of "${current}"`;
       physical = current;
     }
     const document = {
@@ -840,8 +906,9 @@ class Handler {
     if (typeof provider.read !== 'function') {
       throw new Error('this provider has no method read, so the present state of its resources is unknown');
     }
-    const request = requestOf(event, current, decode(provider, properties, true, secrets, true), undefined, budget);
-    const declared = decode(provider, properties, true, []); // the method may change those of the request
+    const declared = decode(provider, properties, true, secrets, true);
+    // The method may change the properties of its request.
+    const request = requestOf(event, current, decode(provider, structuredClone(properties), true, []), undefined, budget);
     const read = async () => {
       const { properties: now, attributes, noEcho } = (await provider.read(request)) ?? {};
       if (!isObject(now)) {

@@ -589,6 +589,114 @@ test('a Read without fields', async () => {
   assert.deepEqual(answer.PintleState, { properties: { Name: 'a', More: 1 }, secret: [] });
 });
 
+// A Read must not show a secret, wherever it is in the properties.
+
+const hidden = {
+  Keys: pintle.list(pintle.secret(), { optional: true }),
+  Pins: pintle.list(pintle.text({ secret: true }), { optional: true }),
+  Logins: pintle.map(pintle.secret(), { optional: true }),
+  Users: pintle.list(pintle.object({ Name: pintle.text(), Key: pintle.secret({ default: '' }) }), { optional: true }),
+  Extra: pintle.any({ optional: true }),
+  Note: pintle.text({ optional: true }),
+};
+
+// readState returns the state in the answer to a Read that finds some properties.
+async function readState(properties, given, now, more = {}) {
+  const handler = pintle.handler({ properties, create() {}, update() {}, delete() {}, read: () => ({ properties: now, ...more }) });
+  const answer = await ask(handler, 'Read', given, undefined, 'x');
+  assert.equal(answer.Status, 'SUCCESS', answer.Reason);
+  return answer.PintleState;
+}
+
+const leaked = () => new pintle.Secret('leaked-1');
+
+for (const [what, given, now, want, secret] of [
+  ['a text in a list of secrets', { Keys: ['old-key-1', 'old-key-2'] }, { Keys: ['old-key-1', 'leaked-1'] }, { Keys: ['old-key-1', '****'] }, ['Keys']],
+  ['a text in a list of secret texts', { Pins: ['old-pin'] }, { Pins: ['leaked-1'] }, { Pins: ['****'] }, ['Pins']],
+  ['a text in a map of secrets', { Logins: { a: 'old' } }, { Logins: { a: 'old', b: 'leaked-1', constructor: 'leaked-1' } },
+    { Logins: { a: 'old', b: '****', constructor: '****' } }, ['Logins']],
+  ['a Secret in a list', { Keys: ['old-key-1'] }, { Keys: [leaked(), new pintle.Secret('')] }, { Keys: ['****', null] }, ['Keys']],
+  ['an object in a list', { Users: [{ Name: 'a', Key: 'old-key' }] }, { Users: [{ Name: 'b', Key: 'leaked-1' }] }, { Users: [{ Name: 'b', Key: '****' }] }, ['Users']],
+  ['a list of secrets that is a text', { Keys: ['old-key-1'] }, { Keys: 'leaked-1' }, { Keys: '****' }, ['Keys']],
+  ['a list of secrets that is a Set', { Keys: ['old-key-1'] }, { Keys: new Set(['leaked-1']) }, { Keys: {} }, ['Keys']],
+  ['an object with a secret that is a list', { Users: [{ Name: 'a' }] }, { Users: [['leaked-1']] }, { Users: ['****'] }, ['Users']],
+  ['a Secret in any value', { Extra: { a: '1' } }, { Extra: { a: 1, b: null, c: [{ d: leaked() }] } }, { Extra: { a: 1, c: [{ d: '****' }] } }, ['Extra']],
+  ['any value that is a Secret', { Extra: 'old' }, { Extra: leaked() }, { Extra: '****' }, ['Extra']],
+  ['any value that is an equal Secret', { Extra: 'leaked-0' }, { Extra: new pintle.Secret('leaked-0') }, { Extra: 'leaked-0' }, ['Extra']],
+  ['a value with toJSON', { Extra: 'old' }, { Extra: { toJSON: () => ({ key: leaked() }) } }, { Extra: { key: '****' } }, ['Extra']],
+  ['a Secret in a text', { Note: 'old' }, { Note: leaked() }, { Note: '****' }, ['Note']],
+  ['a text that repeats a Secret', { Note: 'old', Keys: ['old-key-1'] }, { Note: 'is leaked-1', Keys: [leaked()] }, { Note: 'is leaked-1', Keys: ['****'] }, ['Keys', 'Note']],
+  ['a text that repeats a secret text', { Note: 'old', Pins: ['old-pin'] }, { Note: 'is leaked-1', Pins: ['leaked-1'] }, { Note: 'is leaked-1', Pins: ['****'] }, ['Note', 'Pins']],
+]) {
+  test(`a Read hides ${what}`, async () => {
+    const state = await readState(hidden, given, now);
+    for (const name of Object.keys(state.properties).filter((each) => !(each in want))) {
+      assert.equal(state.properties[name], null, name);
+      delete state.properties[name];
+    }
+    assert.deepEqual(state, { properties: want, secret });
+  });
+}
+
+test('a Read without fields hides secrets', async () => {
+  for (const [given, now, want, secret] of [
+    [{ Name: 'a', Key: 'old' }, { Name: 'a', Key: leaked(), More: null }, { Name: 'a', Key: '****' }, ['Key']],
+    [{ Name: 'a', Key: 'leaked-0' }, { Name: 'b', Key: new pintle.Secret('leaked-0') }, { Name: 'b', Key: 'leaked-0' }, ['Key']],
+    [{ Name: 'a' }, { Name: 'a', All: [{ key: leaked() }] }, { Name: 'a', All: [{ key: '****' }] }, ['All']],
+    [{ Key: 'leaked-0' }, { Key: new pintle.Secret('leaked-0') }, { Key: 'leaked-0' }, ['Key']],
+    [{ Key: 'old' }, { toJSON: () => ({ Key: leaked() }) }, { Key: '****' }, ['Key']],
+    [{ Url: 'u' }, { Url: 'http://leaked-1@host', Key: leaked() }, { Url: 'http://leaked-1@host', Key: '****' }, ['Key', 'Url']],
+  ]) {
+    assert.deepEqual(await readState(undefined, given, now), { properties: want, secret });
+  }
+});
+
+test('a Read that changes the properties of its request', async () => {
+  for (const properties of [undefined, { Tags: pintle.any() }]) {
+    const read = (request) => {
+      request.properties.Tags.key = leaked();
+      request.properties.Tags.size = 2;
+      return { properties: request.properties };
+    };
+    const answer = await ask(pintle.handler({ properties, create() {}, update() {}, delete() {}, read }), 'Read', { Tags: { key: 'old', size: '1' } }, undefined, 'x');
+    assert.deepEqual(answer.PintleState, { properties: { Tags: { key: '****', size: 2 } }, secret: ['Tags'] });
+  }
+});
+
+test('a Read names the properties that repeat secrets in attributes', async () => {
+  const now = { Url: 'http://me:leaked-1@host', Path: '/leaked-2', Name: 'a' };
+  assert.deepEqual((await readState(undefined, {}, now, { attributes: { Password: leaked() } })).secret, ['Url']);
+  assert.deepEqual((await readState(undefined, {}, now, { attributes: { Password: ['leaked-1'], Path: 'leaked-2' }, noEcho: true })).secret, ['Path', 'Url']);
+  assert.deepEqual((await readState(undefined, {}, now, { attributes: { Password: ['leaked-1'] } })).secret, []);
+});
+
+test('attributes that repeat a secret of a Read are NoEcho', async () => {
+  const read = () => ({ properties: { Key: leaked() }, attributes: { Url: 'http://leaked-1@host' } });
+  assert.equal((await ask(pintle.handler({ create() {}, update() {}, delete() {}, read }), 'Read', {}, undefined, 'x')).NoEcho, true);
+});
+
+test('a reason without the secrets of the attributes', async () => {
+  const reason = 'made leaked-1 and plain-2';
+  for (const [response, want] of [
+    [{ attributes: { Key: leaked() } }, 'made **** and plain-2'],
+    [{ attributes: { Key: leaked(), Other: ['plain-2'], Is: true }, noEcho: true }, 'made **** and ****'],
+  ]) {
+    assert.equal((await ask(pintle.handler(things(() => ({ id: 'i', reason, ...response }))), 'Create', { Name: 'a' })).Reason, want);
+  }
+});
+
+test('a problem with an ID has no part of a secret', async () => {
+  const Key = `start-${'k'.repeat(300)}`;
+  for (const [id, kind] of [[`${'i'.repeat(1000)}`, 'Create'], ['\n', 'Create'], ['', 'Update'], ['', 'Delete']]) {
+    const provider = things(() => ({ id: Key + id }));
+    provider.delete = () => ({ id: Key + id });
+    const answer = await ask(pintle.handler(provider), kind, { Name: 'a', Key }, { Name: 'a', Key }, 'thing-a');
+    assert.equal(answer.Status, 'FAILED');
+    assert.match(answer.Reason, /\*\*\*\*/);
+    assert.ok(!answer.Reason.includes('start-'), answer.Reason);
+  }
+});
+
 async function planned(plan, properties, old, id, seconds) {
   const { ResponseURL, ...request } = event('Plan', properties, old, id);
   const answer = await pintle.handler({ ...things(), plan })(request, context(seconds));
