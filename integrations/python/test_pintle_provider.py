@@ -788,6 +788,171 @@ class ReadingAndPlanning(World):
 
 
 @dataclasses.dataclass
+class User:
+    Name: str
+    Key: pintle.Secret = pintle.Secret("")
+
+
+@dataclasses.dataclass
+class Hidden:
+    """Properties that are secret in every place where one can be."""
+
+    Keys: "list[pintle.Secret]" = pintle.prop(default=[])
+    Pins: "typing.List[str]" = pintle.prop(default=[], secret=True)
+    Logins: "typing.Dict[str, pintle.Secret]" = pintle.prop(default={})
+    Key: typing.Optional[pintle.Secret] = None
+    Owner: typing.Optional[User] = None
+    Users: "typing.Optional[typing.List[User]]" = None
+    Extra: typing.Any = None
+    Note: str = ""
+
+
+def leaked() -> pintle.Secret:
+    return pintle.Secret("leaked-1")
+
+
+class ReadingSecrets(World):
+    """A Read must not show a secret, wherever it is in the properties."""
+
+    def state(self, shape: typing.Any, given: dict, now: typing.Any, **more: typing.Any) -> dict:
+        class Readable(pintle.Provider[shape]):  # type: ignore[valid-type]
+            def read(self, request: pintle.Request) -> pintle.ReadResponse:
+                return pintle.ReadResponse(now(request) if callable(now) else now, **more)
+
+        answer = self.ask(pintle.handler(Readable()), "Read", given, id="x")
+        self.assertEqual(answer["Status"], "SUCCESS", answer["Reason"])
+        return answer["PintleState"]
+
+    def test_values(self) -> None:
+        other: typing.Any = pintle.Secret("leaked-0")
+        plain: typing.Any = "leaked-1"
+        for given, now, want, secret in (
+            ({"Keys": ["old-key-1", "old-key-2"]}, Hidden(Keys=["old-key-1", plain]), {"Keys": ["old-key-1", "****"]}, ["Keys"]),
+            ({"Keys": ["old-key-1"]}, Hidden(Keys=[leaked(), pintle.Secret("")]), {"Keys": ["****", None]}, ["Keys"]),
+            ({"Keys": ["old-key-1"]}, Hidden(Keys=plain), {"Keys": "****"}, ["Keys"]),
+            ({"Pins": ["old-pin"]}, Hidden(Pins=["leaked-1"]), {"Pins": "****"}, ["Pins"]),
+            ({"Logins": {"a": "old"}}, Hidden(Logins={"a": pintle.Secret("old"), "b": plain}), {"Logins": {"a": "old", "b": "****"}}, ["Logins"]),
+            ({"Key": "old"}, Hidden(Key=plain), {"Key": "****"}, ["Key"]),
+            ({"Key": "old"}, Hidden(Key=None), {"Key": "old"}, ["Key"]),
+            ({"Owner": {"Name": "a", "Key": "old"}}, Hidden(Owner=User("b", plain)), {"Owner": {"Name": "b", "Key": "****"}}, ["Owner"]),
+            ({"Owner": {"Name": "a"}}, Hidden(Owner=typing.cast(typing.Any, {"Key": "leaked-1"})), {"Owner": "****"}, ["Owner"]),
+            ({"Users": [{"Name": "a"}]}, Hidden(Users=[User("b", plain)]), {"Users": [{"Name": "b", "Key": "****"}]}, ["Users"]),
+            ({"Extra": {"a": "1"}}, Hidden(Extra={"a": 1, "b": None, "c": ({"d": leaked()},)}), {"Extra": {"a": 1, "c": [{"d": "****"}]}}, ["Extra"]),
+            ({"Extra": "old"}, Hidden(Extra=leaked()), {"Extra": "****"}, ["Extra"]),
+            ({"Extra": "leaked-0"}, Hidden(Extra=other), {"Extra": "leaked-0"}, ["Extra"]),
+            ({"Extra": {"Name": "a"}}, Hidden(Extra=User("a", plain)), {"Extra": {"Name": "a", "Key": "****"}}, ["Extra"]),
+            ({"Note": "old"}, Hidden(Note=typing.cast(typing.Any, leaked())), {"Note": "****"}, ["Note"]),
+            ({"Note": "old"}, Hidden(Note="is leaked-1", Keys=[leaked()]), {"Note": "is leaked-1", "Keys": ["****"]}, ["Keys", "Note"]),
+            ({"Note": "old"}, Hidden(Note="is leaked-1", Pins=["leaked-1"]), {"Note": "is leaked-1", "Pins": "****"}, ["Note", "Pins"]),
+        ):
+            with self.subTest(now):
+                state = self.state(Hidden, given, now)
+                state["properties"] = {name: value for name, value in state["properties"].items() if name in want or value}
+                state["secret"] = [name for name in state["secret"] if name in want]
+                self.assertEqual(state, {"properties": want, "secret": secret})
+
+    def test_without_a_dataclass(self) -> None:
+        for given, now, want, secret in (
+            ({"Name": "a", "Key": "old"}, {"Name": "a", "Key": leaked(), "More": None}, {"Name": "a", "Key": "****"}, ["Key"]),
+            ({"Name": "a", "Key": "leaked-0"}, {"Name": "b", "Key": pintle.Secret("leaked-0")}, {"Name": "b", "Key": "leaked-0"}, ["Key"]),
+            ({"Key": "leaked-0"}, {"Key": pintle.Secret("leaked-0")}, {"Key": "leaked-0"}, ["Key"]),
+            ({"Name": "a"}, {"Name": "a", "All": [{"key": leaked()}]}, {"Name": "a", "All": [{"key": "****"}]}, ["All"]),
+            ({}, {"Owner": User("a", leaked())}, {"Owner": {"Name": "a", "Key": "****"}}, ["Owner"]),
+            ({"Url": "u"}, {"Url": "http://leaked-1@host", "Key": leaked()}, {"Url": "http://leaked-1@host", "Key": "****"}, ["Key", "Url"]),
+        ):
+            with self.subTest(now):
+                self.assertEqual(self.state(dict, given, now), {"properties": want, "secret": secret})
+
+    def test_a_changed_request(self) -> None:
+        def change(request: pintle.Request) -> typing.Any:
+            tags = request.properties["Extra"] if isinstance(request.properties, dict) else request.properties.Extra
+            tags.update(key=leaked(), size=2)
+            return request.properties
+
+        for shape in (dict, Hidden):
+            state = self.state(shape, {"Extra": {"key": "old", "size": "1"}}, change)
+            self.assertEqual(state["properties"], {"Extra": {"key": "****", "size": 2}})
+            self.assertIn("Extra", state["secret"])
+
+    def test_values_that_are_not_json(self) -> None:
+        class Readable(pintle.Provider[dict]):
+            def read(self, request: pintle.Request[dict]) -> pintle.ReadResponse:
+                return pintle.ReadResponse({"Keys": {leaked()}})
+
+        answer = self.ask(pintle.handler(Readable()), "Read", {}, id="x")
+        self.assertEqual((answer["Status"], answer["Reason"]), ("FAILED", "the state cannot be encoded: Object of type set is not JSON serializable"))
+
+    def test_properties_that_repeat_secrets_in_attributes(self) -> None:
+        @dataclasses.dataclass
+        class Out:
+            Password: "list[pintle.Secret]"
+
+        now = {"Url": "http://me:leaked-1@host", "Path": "/leaked-2", "Name": "a"}
+        self.assertEqual(self.state(dict, {}, now, attributes={"Password": leaked()})["secret"], ["Url"])
+        self.assertEqual(self.state(dict, {}, now, attributes=Out(typing.cast(typing.Any, ["leaked-1"])))["secret"], ["Url"])
+        self.assertEqual(self.state(dict, {}, now, attributes={"Password": ["leaked-1"], "Path": "leaked-2"}, no_echo=True)["secret"], ["Path", "Url"])
+        self.assertEqual(self.state(dict, {}, now, attributes={"Password": ["leaked-1"]})["secret"], [])
+
+    def test_attributes_that_are_secret(self) -> None:
+        @dataclasses.dataclass
+        class Out:
+            Name: str = "n"
+            Key: typing.Optional[pintle.Secret] = None
+            Later: "Unknown | list[pintle.Secret] | None" = None  # type: ignore[name-defined] # noqa: F821
+
+        plain: typing.Any = "plain"
+        for attributes, want in ((Out(), None), (Out(Key=plain), True), ({"a": [Out(Key=plain)]}, True), (Out(Later=[plain]), True)):
+            things = Things()
+            things.act = lambda r, attributes=attributes: pintle.Response(id="i", attributes=attributes)
+            self.assertEqual(self.ask(pintle.handler(things), "Create", {"Name": "a"}).get("NoEcho"), want, attributes)
+        self.state(dict, {}, {"Key": leaked()}, attributes={"Url": "http://leaked-1@host"})
+        self.assertEqual(json.loads(self.bodies[-1])["NoEcho"], True)
+
+    def test_reasons_without_the_secrets_of_the_attributes(self) -> None:
+        odd: typing.Any = 12345
+        for response, want in (
+            (pintle.Response(attributes={"Key": leaked()}), "made **** and plain-2, 12345"),
+            (pintle.Response(attributes={"Key": leaked(), "Other": ["plain-2"], "Is": True}, no_echo=True), "made **** and ****, 12345"),
+            (pintle.Response(attributes={"Key": pintle.Secret(odd)}), "made leaked-1 and plain-2, ****"),
+            (pintle.Response(attributes={"Key": pintle.Secret(typing.cast(typing.Any, None))}), "made leaked-1 and plain-2, 12345"),
+        ):
+            things = Things()
+            things.act = lambda r, response=response: dataclasses.replace(response, id="i", reason="made leaked-1 and plain-2, 12345")
+            self.assertEqual(self.ask(pintle.handler(things), "Create", {"Name": "a"})["Reason"], want)
+
+    def test_secrets_in_defaults(self) -> None:
+        @dataclasses.dataclass
+        class Login:
+            Keys: "list[pintle.Secret]" = pintle.prop(default=[pintle.Secret("key-secret")])
+            Pins: "list[str]" = pintle.prop(default=["pin-secret"], secret=True)
+
+        class Logins(pintle.Provider[Login]):
+            def create(self, request: "pintle.Request[Login]") -> None:
+                raise ValueError(f"rejected {request.properties.Keys[0].reveal()} {request.properties.Pins[0]}")
+
+        self.assertEqual(self.ask(pintle.handler(Logins()), "Create", {})["Reason"], "rejected **** ****")
+
+    def test_an_id_with_a_secret(self) -> None:
+        key = "start-" + "k" * 300
+        for rest, kind in (("i" * 1000, "Create"), ("\n", "Create"), ("", "Update"), ("", "Delete")):
+            class Late(Things):
+                def delete(self, request: pintle.Request[Thing], rest: str = rest) -> typing.Any:
+                    return pintle.Response(id=key + rest)
+
+            things = Late()
+            things.act = lambda r, rest=rest: pintle.Response(id=key + rest)
+            answer = self.ask(pintle.handler(things), kind, {"Name": "a", "Key": key}, {"Name": "a", "Key": key}, id="thing-a")
+            self.assertEqual(answer["Status"], "FAILED")
+            self.assertIn("****", answer["Reason"])
+            self.assertNotIn("start-", answer["Reason"])
+
+    def test_a_secret_that_is_not_unicode(self) -> None:
+        things = Things()
+        things.act = lambda r: pintle.Response(id="i", reason="a \ud800key")
+        self.assertEqual(self.ask(pintle.handler(things), "Create", {"Name": "a", "Key": "\ud800key"})["Reason"], "a ****")
+
+
+@dataclasses.dataclass
 class Tree:
     Kind: typing.Literal["a", 1]
     Level: int = pintle.prop(enum=["1", "2"])

@@ -267,6 +267,15 @@ function scalarsIn(value) {
   return value === undefined || value === null ? [] : [String(value)];
 }
 
+// copyOf returns a value with copies of its lists and plain objects.
+function copyOf(value) {
+  if (Array.isArray(value)) {
+    return value.map(copyOf);
+  }
+  const plainObject = isObject(value) && Object.getPrototypeOf(value) === Object.prototype;
+  return plainObject ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, copyOf(member)])) : value;
+}
+
 // present returns the members of an object in the form of a template. given are the declared members, and was is their decoded value.
 function present(fields, given, was, now) {
   const members = {};
@@ -341,26 +350,23 @@ function secretsOf(each, value, found) {
   }
 }
 
+// secretsIn returns the texts of the secrets in a value of a field. If the value is not JSON, it returns those that it found before.
+function secretsIn(each, value) {
+  const found = [];
+  try {
+    secretsOf(each, value, (text) => found.push(...scalarsIn(text)));
+  } catch {
+    // The code that encodes the value reports the problem.
+  }
+  return found;
+}
+
 // secretsFound returns the texts of the secrets in the result of a method. All attributes are secret if they are NoEcho.
-function secretsFound({ response, present: found }) {
-  const secrets = [];
-  const add = (secret) => secrets.push(secret);
+function secretsFound({ response, present: state }) {
   const { attributes, noEcho } = response ?? {};
-  const looks = [() => plain(attributes, add)];
-  if (noEcho) {
-    looks.push(() => scalarsIn(plain(attributes, () => {})).filter((each) => !['true', 'false'].includes(each)).forEach(add));
-  }
-  if (found) {
-    looks.push(() => (found.fields ? Object.entries(found.fields).forEach(([name, each]) => secretsOf(each, found.now[name], add)) : plain(found.now, add)));
-  }
-  for (const look of looks) {
-    try {
-      look();
-    } catch {
-      // The value is not JSON. What encodes it reports that.
-    }
-  }
-  return secrets;
+  const hidden = noEcho ? secretsIn(secret(), attributes).filter((text) => !['true', 'false'].includes(text)) : [];
+  const properties = state ? secretsIn(state.fields ? object(state.fields) : UNDECLARED, state.now) : [];
+  return [...secretsIn(UNDECLARED, attributes), ...hidden, ...properties];
 }
 
 // near returns the name that a misspelled one most likely means.
@@ -397,10 +403,8 @@ class Decoder {
       if (value !== undefined && value !== null) {
         values[name] = this.value(each, value, join(path, name));
       } else if ('default' in each.rules) {
-        const fallback = structuredClone(each.rules.default);
-        if (each.rules.secret) {
-          this.hide(fallback);
-        }
+        const fallback = copyOf(each.rules.default);
+        this.secrets.push(...secretsIn(each, fallback));
         values[name] = each.fallback ? each.fallback(fallback) : fallback;
       } else if (!each.rules.optional && !this.lenient) {
         this.problems.push(`${join(path, name)}: is missing`);

@@ -685,6 +685,22 @@ test('a reason without the secrets of the attributes', async () => {
   }
 });
 
+test('secrets in the defaults of lists', async () => {
+  const properties = {
+    Keys: pintle.list(pintle.secret(), { default: [new pintle.Secret('key-secret')] }), Pins: pintle.list(pintle.text(), { default: ['pin-secret'], secret: true }),
+    Extra: pintle.any({ default: { key: new pintle.Secret('any-secret') } }), Most: pintle.float({ default: Infinity }),
+  };
+  const create = ({ properties: { Keys, Pins, Extra } }) => {
+    throw new Error(`rejected ${Keys[0].reveal()} ${Pins[0]} ${Extra.key.reveal()}`);
+  };
+  assert.equal((await ask(pintle.handler({ properties, create, update() {}, delete() {} }), 'Create', {})).Reason, 'rejected **** **** ****');
+});
+
+test('a Secret that is not a text', async () => {
+  const answer = await ask(pintle.handler(things(() => ({ id: 'i', reason: 'at 12345', attributes: { a: new pintle.Secret(12345), b: new pintle.Secret(null) } }))), 'Create', { Name: 'a' });
+  assert.deepEqual([answer.Reason, answer.NoEcho], ['at ****', true]);
+});
+
 test('a problem with an ID has no part of a secret', async () => {
   const Key = `start-${'k'.repeat(300)}`;
   for (const [id, kind] of [[`${'i'.repeat(1000)}`, 'Create'], ['\n', 'Create'], ['', 'Update'], ['', 'Delete']]) {

@@ -37,6 +37,7 @@ import collections.abc
 import copy
 import dataclasses
 import difflib
+import functools
 import hashlib
 import json
 import logging
@@ -172,7 +173,8 @@ class ReadResponse:
     """The present state of a resource: the result of read."""
 
     #: The present properties: the dataclass of the provider, or a dict if it has none. Copy those that cannot be read back from the request.
-    #: An empty Secret counts as one. Values of secret properties are not sent; the answer only reports whether they differ.
+    #: An empty Secret counts as one. Values of secret properties, and every other Secret, are not sent: the answer only reports whether they
+    #: differ.
     properties: typing.Any
     #: The attributes of a Response, for an imported resource.
     attributes: typing.Any = None
@@ -453,12 +455,10 @@ class _Decoder:
                 if rules.secret:
                     self.hide(value)
                 values[field.name] = self.value(hints[field.name], rules, value, place)
-            elif field.default is not dataclasses.MISSING:
-                values[field.name] = field.default
-                if rules.secret or isinstance(field.default, Secret):
-                    self.hide(_plain(field.default))
-            elif field.default_factory is not dataclasses.MISSING:
-                values[field.name] = field.default_factory()
+            elif field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING:
+                default = field.default_factory() if field.default is dataclasses.MISSING else field.default  # type: ignore[misc]
+                values[field.name] = default
+                self.secrets += _secret_texts(Secret if rules.secret else hints[field.name], default)
             else:
                 values[field.name] = None
                 if not self.lenient:
@@ -607,9 +607,9 @@ class _Masks:
         yield json.dumps(secret)[1:-1]
         yield json.dumps(secret, ensure_ascii=False)[1:-1]
         yield repr(secret)[1:-1]
-        yield urllib.parse.quote(secret, safe="")
-        yield urllib.parse.quote_plus(secret)
-        yield base64.b64encode(secret.encode()).decode()
+        yield urllib.parse.quote(secret, safe="", errors="replace")
+        yield urllib.parse.quote_plus(secret, errors="replace")
+        yield base64.b64encode(secret.encode("utf-8", "replace")).decode()
 
     def mask(self, text: str) -> str:
         for signed in self._signed:
@@ -644,14 +644,86 @@ def _data(attributes: typing.Any) -> dict:
     return data
 
 
-def _holds_secret(value: typing.Any) -> bool:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return any(_rules(field).secret or _holds_secret(getattr(value, field.name)) for field in dataclasses.fields(value))
+def _kinds(kind: type) -> dict[str, typing.Any]:
+    """Returns the types of the fields of a dataclass. A type that cannot be resolved is Secret if its text contains that name, else Any."""
+    try:
+        return typing.get_type_hints(kind)
+    except Exception:  # noqa: BLE001: an annotation can raise anything
+        return {
+            field.name: (Secret if re.search(r"\bSecret\b", field.type) else typing.Any) if isinstance(field.type, str) else field.type
+            for field in dataclasses.fields(kind)
+        }
+
+
+def _may_hold_secret(kind: typing.Any, seen: tuple = ()) -> bool:
+    """Reports whether a type contains a Secret or a secret field."""
+    if kind is Secret or kind in seen:
+        return kind is Secret
+    if dataclasses.is_dataclass(kind):
+        kinds = _kinds(typing.cast(type, kind))
+        return any(_rules(field).secret or _may_hold_secret(kinds[field.name], (*seen, kind)) for field in dataclasses.fields(kind))
+    return any(_may_hold_secret(argument, seen) for argument in typing.get_args(kind) if typing.get_origin(kind) is not typing.Literal)
+
+
+def _all_secret(kind: typing.Any, value: typing.Any) -> bool:
+    """Reports whether all of a value is secret: a Secret, or a value that does not have the parts of its type, of which some are secret."""
+    if isinstance(value, Secret) or kind is Secret:
+        return True
+    origin = typing.get_origin(kind)
+    fits = (
+        dataclasses.is_dataclass(kind) and dataclasses.is_dataclass(value)
+        or origin is list and isinstance(value, (list, tuple)) or origin is dict and isinstance(value, dict)
+    )
+    return not fits and _may_hold_secret(kind)
+
+
+def _kind_of_items(kind: typing.Any) -> typing.Any:
+    """Returns the type of the items of a list or dict."""
+    arguments = typing.get_args(kind)
+    return arguments[-1] if arguments and typing.get_origin(kind) in (list, dict) else typing.Any
+
+
+def _texts(value: typing.Any) -> list[str]:
+    """Returns the texts and numbers in a value, as texts."""
     if isinstance(value, dict):
-        return any(_holds_secret(member) for member in value.values())
-    if isinstance(value, (list, tuple)):
-        return any(_holds_secret(item) for item in value)
-    return isinstance(value, Secret)
+        value = list(value.values())
+    if isinstance(value, list):
+        return [text for item in value for text in _texts(item)]
+    return [_scalar(value)] if isinstance(value, (str, int, float)) and not isinstance(value, bool) else []
+
+
+def _secret_texts(kind: typing.Any, value: typing.Any) -> list[str]:
+    """Returns the texts and numbers in a value that are secret, because of their type or because they are in a Secret. A secret without any
+    counts as an empty text.
+    """
+    kind = _optional(kind) or kind
+    if value is None:
+        return []
+    if _all_secret(kind, value):
+        return _texts(_plain(value)) or [""]
+    found: list[str] = []
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        kinds = _kinds(type(value))
+        for field in dataclasses.fields(value):
+            found += _secret_texts(Secret if _rules(field).secret else kinds[field.name], getattr(value, field.name, None))
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            found += _secret_texts(_kind_of_items(kind), item)
+    return found
+
+
+def _secrets_found(response: Response) -> list[str]:
+    """Returns the texts of the secrets in the result of a method. All attributes are secret if they are NoEcho."""
+    found: list[str] = []
+    try:
+        found += _secret_texts(typing.Any, response.attributes)
+        if response.no_echo:
+            found += _texts(_plain(response.attributes))
+        if isinstance(response, _Present):
+            found += _secret_texts(typing.Any, response.now)
+    except Exception:  # noqa: BLE001: the value is not JSON, which its encoding reports
+        pass
+    return found
 
 
 def _clean(text: str) -> str:
@@ -829,8 +901,8 @@ class _Handler:
         kind, current = event.get("RequestType"), _text(event, "PhysicalResourceId")
         secrets: list[str] = []
         outcome = self._ask(event, properties, budget, secrets)
-        masks = _Masks(secrets, event["ResponseURL"])
         response, error = outcome.response, outcome.error
+        masks = _Masks([*secrets, *_secrets_found(response)], event["ResponseURL"])
         status, reason, physical = "SUCCESS", _words(response.reason or ""), response.id
         if kind == "Delete" and isinstance(error, Gone):
             error = None
@@ -845,7 +917,7 @@ class _Handler:
                 physical = error.id  # type: ignore[attr-defined]
         if kind == "Read":
             physical = current
-        problem = _id_problem(physical)
+        problem = _id_problem(physical, masks)
         if problem:
             status, reason = "FAILED", problem
             physical = event["RequestId"] if kind == "Create" else ""  # something was made, so its Delete must be asked for
@@ -853,11 +925,11 @@ class _Handler:
             physical = physical or (_CREATE_FAILED if error is not None and not outcome.late and not problem else event["RequestId"])
         elif kind == "Update" and physical and physical != current and not response.replaces:
             if error is None and not problem:
-                status, reason = "FAILED", _not_replaced(current, physical)
+                status, reason = "FAILED", _not_replaced(current, masks.mask(physical))
             physical = current
         elif kind == "Delete" and physical and current and physical != current:
             status = "FAILED"
-            reason = f'a Delete cannot change the physical ID, the handler answered "{physical[:200]}" to the Delete of "{current}"'
+            reason = f'a Delete cannot change the physical ID, the handler answered "{masks.mask(physical)[:200]}" to the Delete of "{current}"'
             physical = current
         document: dict[str, typing.Any] = {
             "Status": status,
@@ -881,7 +953,7 @@ class _Handler:
                     document["Data"] = data
                 if state is not None:
                     document["PintleState"] = state
-                if response.no_echo or _holds_secret(response.attributes) or any(masks.shows(t) for t in (text, clear, document["PhysicalResourceId"])):
+                if response.no_echo or _secret_texts(typing.Any, response.attributes) or any(masks.shows(t) for t in (text, clear, document["PhysicalResourceId"])):
                     document["NoEcho"] = True
         return _body(document)
 
@@ -943,8 +1015,9 @@ class _Handler:
     ) -> tuple[Request, typing.Callable[[], Response]]:
         if not _has(provider, "read"):
             raise NotImplementedError("this provider has no method read, so the present state of its resources is unknown")
-        request = Request(event, _decode(provider, properties, True, secrets, whole=True), None, budget.method)
-        declared = _decode(provider, properties, True, [])  # the method may change those of the request
+        declared = _decode(provider, properties, True, secrets, whole=True)
+        # The method may change the properties of its request.
+        request = Request(event, _decode(provider, copy.deepcopy(properties), True, []), None, budget.method)
 
         def read() -> Response:
             try:
@@ -1197,31 +1270,28 @@ def _state(response: _Present, masks: _Masks) -> dict:
     """Returns the present properties for the answer to a Read. Those that equal the declared ones are sent as declared."""
     if response.gone:
         return {"gone": True}
-    if not dataclasses.is_dataclass(response.now):
-        members = _plain(response.now)
-        secret = [name for name in members if masks.shows(json.dumps(members[name])) or masks.shows(_encode({"": members[name]}).decode())]
-        return {"properties": members, "secret": sorted(secret)}
-    hints = typing.get_type_hints(type(response.now))
-    members = _present(response.given, response.declared, response.now)
-    secret = []
-    for field in dataclasses.fields(response.now):
-        name = _rules(field).name or field.name
-        if name in members and (
-            _rules(field).secret or _may_hold_secret(hints[field.name]) or masks.shows(json.dumps(members[name]))
-            or masks.shows(_encode({"": members[name]}).decode())
-        ):
-            secret.append(name)
-    return {"properties": members, "secret": sorted(secret)}
+    now = response.now
+    present = _present if dataclasses.is_dataclass(now) else functools.partial(_present_value, typing.Any)
+    members = present(response.given, response.declared, now)
+    secret = {name for name, value in members.items() if masks.shows(json.dumps(value)) or masks.shows(_encode({"": value}).decode())}
+    if dataclasses.is_dataclass(now):
+        kinds = _kinds(type(now))
+        for field in dataclasses.fields(now):
+            kind = Secret if _rules(field).secret else kinds[field.name]
+            if _may_hold_secret(kind) or _shows_secret(getattr(now, field.name, None)):
+                secret.add(_rules(field).name or field.name)
+    else:
+        secret |= {name for name, value in now.items() if _shows_secret(value)}
+    return {"properties": members, "secret": sorted(secret & members.keys())}
 
 
-def _may_hold_secret(kind: typing.Any, seen: tuple = ()) -> bool:
-    """Reports whether a type contains a Secret or a secret field."""
-    if kind is Secret or kind in seen:
-        return kind is Secret
-    if dataclasses.is_dataclass(kind):
-        hints = typing.get_type_hints(kind)
-        return any(_rules(field).secret or _may_hold_secret(hints[field.name], (*seen, kind)) for field in dataclasses.fields(kind))
-    return any(_may_hold_secret(argument, seen) for argument in typing.get_args(kind) if typing.get_origin(kind) is not typing.Literal)
+def _shows_secret(value: typing.Any) -> bool:
+    """Reports whether a value is or contains a Secret, also an empty one, or a secret field of a dataclass."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _may_hold_secret(type(value)) or any(_shows_secret(getattr(value, field.name, None)) for field in dataclasses.fields(value))
+    if isinstance(value, (list, tuple, dict)):
+        return any(_shows_secret(item) for item in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, Secret)
 
 
 def _same(one: typing.Any, other: typing.Any) -> bool:
@@ -1232,40 +1302,45 @@ def _same(one: typing.Any, other: typing.Any) -> bool:
 def _present(given: typing.Any, was: typing.Any, now: typing.Any) -> dict:
     """Returns the members of an object in the form of a template. given are the declared members, and was is their decoded value."""
     members: dict[str, typing.Any] = {}
-    declared = given if isinstance(given, dict) else {}
+    kinds = _kinds(type(now))
     for field in dataclasses.fields(now):
         if not field.init:
             continue
         name = _rules(field).name or field.name
-        old, new = getattr(was, field.name, None), getattr(now, field.name, None)
-        same = _same(old, new)
-        if _rules(field).secret or isinstance(new, Secret) or (new is None and isinstance(old, Secret)):
-            if not (same or not new):
-                members[name] = _MASK
-                continue
-            same = True
-        if not same:
-            members[name] = _present_value(declared.get(name), old, new)
-        elif declared.get(name) is not None:
-            members[name] = declared[name]
+        declared = given.get(name) if isinstance(given, dict) else None
+        old = was.get(name) if isinstance(was, dict) else getattr(was, field.name, None) if dataclasses.is_dataclass(was) else None
+        new = getattr(now, field.name, None)
+        kind = Secret if _rules(field).secret else _optional(kinds[field.name]) or kinds[field.name]
+        unread = not new and (kind is Secret or isinstance(new, Secret) or (new is None and isinstance(old, Secret)))
+        if not unread and not _same(old, new):
+            members[name] = _present_value(kind, declared, old, new)
+        elif declared is not None:
+            members[name] = declared
     return members
 
 
-def _present_value(given: typing.Any, was: typing.Any, now: typing.Any) -> typing.Any:
-    """Returns a value of an object, list or dict. Parts that equal the declared ones keep their declared form."""
+def _present_value(kind: typing.Any, given: typing.Any, was: typing.Any, now: typing.Any) -> typing.Any:
+    """Returns a value of an object, list or dict. Parts that equal the declared ones keep their declared form. It masks those that are secret
+    because of their type or because they are a Secret.
+    """
     if _same(was, now) and given is not None:
         return given
-    if isinstance(now, Secret):
+    kind = _optional(kind) or kind
+    if _all_secret(kind, now):
         return _MASK if now else given
     if dataclasses.is_dataclass(now):
         return _present(given, was, now)
     if isinstance(now, (list, tuple)):
         items, before = (each if isinstance(each, (list, tuple)) else [] for each in (given, was))
-        known = min(len(items), len(before))
-        return [_present_value(items[i] if i < known else None, before[i] if i < known else None, item) for i, item in enumerate(now)]
+        known, item_kind = min(len(items), len(before)), _kind_of_items(kind)
+        return [_present_value(item_kind, items[i] if i < known else None, before[i] if i < known else None, item) for i, item in enumerate(now)]
     if isinstance(now, dict):
         parts, former = (each if isinstance(each, dict) else {} for each in (given, was))
-        return {name: _present_value(parts.get(name), former.get(name), item) for name, item in now.items()}
+        item_kind = _kind_of_items(kind)
+        return {
+            name: _present_value(item_kind, parts.get(name), former.get(name), item)
+            for name, item in now.items() if item is not None or item_kind is not typing.Any
+        }
     return now
 
 
@@ -1396,8 +1471,8 @@ def _words(value: typing.Any) -> str:
         return ""
 
 
-def _id_problem(physical: typing.Any) -> str:
-    """Returns the problem of a physical ID from a provider, or "" for a valid one."""
+def _id_problem(physical: typing.Any, masks: _Masks) -> str:
+    """Returns the problem of a physical ID from a provider, or "" for a valid one. It quotes a part of the masked ID."""
     if not isinstance(physical, str):
         return f"the physical ID from the handler has the type {type(physical).__name__}, want str"
     try:
@@ -1405,9 +1480,9 @@ def _id_problem(physical: typing.Any) -> str:
     except UnicodeEncodeError:
         return "the physical ID from the handler is not UTF-8"
     if size > _MAX_ID:
-        return f'the physical ID from the handler is {size} bytes long, {_MAX_ID} are allowed: "{physical[:40]}"…'
+        return f'the physical ID from the handler is {size} bytes long, {_MAX_ID} are allowed: "{masks.mask(physical)[:40]}"…'
     if _clean(physical) != physical or re.search("[\t\n\r]", physical):
-        return f"the physical ID from the handler holds a control character: {physical[:40]!r}"
+        return f"the physical ID from the handler holds a control character: {masks.mask(physical)[:40]!r}"
     return ""
 
 
