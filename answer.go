@@ -97,7 +97,7 @@ func settle(r wire.Request, o outcome, hide *redact.Secrets) wire.Response {
 		}
 		w.State = nil
 	}
-	if problem := checkID(id, r.Dialect.MaxPhysicalID()); problem != "" {
+	if problem := checkID(id, r.Dialect.MaxPhysicalID(), hide); problem != "" {
 		w = fail(w, problem)
 		id = ""
 		if r.RequestType == Create { // something was made: the handler must get the Delete
@@ -122,7 +122,7 @@ func settle(r wire.Request, o outcome, hide *redact.Secrets) wire.Response {
 			w.PhysicalResourceID = id
 		case o.err != nil: // the resource keeps its ID, and the handler's error is the reason
 		default: // with another ID, the service would delete the live resource
-			w = fail(w, notReplaced(r.PhysicalResourceID, id))
+			w = fail(w, notReplaced(r.PhysicalResourceID, id, hide))
 		}
 	case Delete:
 		if id != "" && r.PhysicalResourceID != "" && id != r.PhysicalResourceID {
@@ -141,11 +141,12 @@ func settle(r wire.Request, o outcome, hide *redact.Secrets) wire.Response {
 	return w
 }
 
-// notReplaced is the reason of an Update that returned another ID without a replacement.
-func notReplaced(was, is PhysicalID) string {
+// notReplaced is the reason of an Update that returned another ID without a replacement. It masks the secrets in that ID
+// before it cuts the ID, because part of a secret would remain.
+func notReplaced(was, is PhysicalID, hide *redact.Secrets) string {
 	return fmt.Sprintf("the Update of %q returned another physical ID, %.200q, without Replaces. The service would then delete %[1]q, so "+
 		"the resource keeps its ID. If the Update made a new resource, set Replaces in the response or make the property immutable; "+
-		"otherwise return the ID of the request, or none", was, is)
+		"otherwise return the ID of the request, or none", was, redacted(hide, string(is)))
 }
 
 // fail returns w as FAILED because of a problem with the handler's answer. If w already failed, its reason follows
@@ -158,18 +159,20 @@ func fail(w wire.Response, problem string) wire.Response {
 	return w
 }
 
-// checkID describes the problem with a physical ID from a handler. It returns "" for a valid ID.
-func checkID(id PhysicalID, most int) string {
+// checkID describes the problem with a physical ID from a handler. It returns "" for a valid ID. It masks the secrets in
+// the ID before it cuts the ID.
+func checkID(id PhysicalID, most int, hide *redact.Secrets) string {
+	shown := redacted(hide, string(id))
 	if len(id) > most {
 		return fmt.Sprintf("the physical ID from the handler is %d bytes long, %d are allowed: %.40q…",
-			len(id), most, string(id))
+			len(id), most, shown)
 	}
 	if !utf8.ValidString(string(id)) {
-		return fmt.Sprintf("the physical ID from the handler is not UTF-8: %.40q", string(id))
+		return fmt.Sprintf("the physical ID from the handler is not UTF-8: %.40q", shown)
 	}
 	for _, c := range id {
 		if c < ' ' || c == 0xFFFE || c == 0xFFFF {
-			return fmt.Sprintf("the physical ID from the handler holds the control character %q: %.40q", c, string(id))
+			return fmt.Sprintf("the physical ID from the handler holds the control character %q: %.40q", c, shown)
 		}
 	}
 	return ""

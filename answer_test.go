@@ -71,6 +71,25 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// A reason quotes the beginning of a bad ID, without part of a secret in it.
+func TestSettleMasksIDs(t *testing.T) {
+	secret := "start-" + strings.Repeat("k", 300)
+	hide := newSecrets()
+	hide.Add(secret)
+	for kind, id := range map[wire.RequestType]string{Create: secret + strings.Repeat("i", 1000), Delete: secret, Update: secret} {
+		w := settle(request(kind), outcome{answer: Answer{ID: PhysicalID(id)}}, hide)
+		if w.Status != wire.Failed || !strings.Contains(w.Reason, mask) || strings.Contains(w.Reason, "start-") {
+			t.Errorf("%s: %s", kind, w.Reason)
+		}
+	}
+	for _, id := range []string{secret + "\n", secret + "\xff"} {
+		w := settle(request(Create), outcome{answer: Answer{ID: PhysicalID(id)}}, hide)
+		if w.Status != wire.Failed || !strings.Contains(w.Reason, mask) || strings.Contains(w.Reason, "start-") {
+			t.Errorf("%q: %s", id, w.Reason)
+		}
+	}
+}
+
 func TestEncodeFits(t *testing.T) {
 	ok := wire.ResponseTo(request(Update), wire.Success)
 	failed := ok

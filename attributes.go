@@ -72,22 +72,30 @@ func (s *shape) addTo(answer *Answer, v reflect.Value) {
 
 // hideSecrets redacts the values of secret attributes in logs and reasons.
 func hideSecrets(r *Request, answer Answer) {
-	raw, secrets, err := clearJSON(answer.Attributes)
+	_, secrets, err := clearJSON(answer.Attributes)
 	if err != nil {
 		return // encode reports the error
 	}
 	r.hide.Add(secrets...)
-	if !answer.NoEcho {
-		return
+	if answer.NoEcho {
+		r.hide.Add(scalarsIn(answer.Attributes)...)
+	}
+}
+
+// scalarsIn returns the texts and numbers in a value; none if it cannot be encoded.
+func scalarsIn(v any) []string {
+	raw, _, err := clearJSON(v)
+	if err != nil {
+		return nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var values any
+	d := decoder{}
 	if dec.Decode(&values) == nil {
-		d := decoder{}
 		d.hide(values)
-		r.hide.Add(d.secrets...)
 	}
+	return d.secrets
 }
 
 // isNil reports whether an attribute is missing. To the service, null means missing.

@@ -84,6 +84,7 @@ func (x *resource[P, A]) readBack(ctx context.Context, r *Request) (Answer, erro
 	answer := Answer{NoEcho: response.NoEcho}
 	x.attributes.addTo(&answer, reflect.ValueOf(response.Attributes))
 	hideSecrets(r, answer)
+	r.hide.Add(x.properties.secretTexts(reflect.ValueOf(response.Properties), 0)...)
 	state, err := x.stateOf(r, properties, response.Properties)
 	if err == nil {
 		answer.State = state // a Read has no Poller that would use the State
@@ -127,7 +128,11 @@ func (x *resource[P, A]) stateOf(r *Request, declared, now P) (*wire.State, erro
 		if err != nil {
 			return nil, fmt.Errorf("the property %s from Read cannot be encoded: %w", f.name, err)
 		}
-		if f.rules.secret || f.shape.hasSecret(map[*shape]bool{}) || r.hide.In(string(text)) {
+		_, secrets, err := clearJSON(reflect.ValueOf(now).FieldByIndex(f.index).Interface())
+		if err != nil {
+			return nil, fmt.Errorf("the property %s from Read cannot be encoded: %w", f.name, err)
+		}
+		if f.rules.secret || f.shape.hasSecret(map[*shape]bool{}) || len(secrets) > 0 || r.hide.In(string(text)) {
 			state.Secret = append(state.Secret, f.name)
 		}
 	}
@@ -151,6 +156,42 @@ func (s *shape) hasSecret(seen map[*shape]bool) bool {
 		}
 	}
 	return s.elem.hasSecret(seen)
+}
+
+// secretTexts returns the texts of the secrets in a value: every [Secret], and the scalars in fields with the tag secret.
+func (s *shape) secretTexts(v reflect.Value, depth int) []string {
+	if depth > clearjson.MaxDepth {
+		return nil // the value cannot be encoded, which its encoding reports
+	}
+	var found []string
+	switch s.kind {
+	case kindPointer:
+		if !v.IsNil() {
+			return s.elem.secretTexts(v.Elem(), depth+1)
+		}
+	case kindList:
+		for i := range v.Len() {
+			found = append(found, s.elem.secretTexts(v.Index(i), depth+1)...)
+		}
+	case kindDict:
+		for _, member := range v.Seq2() {
+			found = append(found, s.elem.secretTexts(member, depth+1)...)
+		}
+	case kindObject:
+		for _, f := range s.fields {
+			member := v.FieldByIndex(f.index)
+			found = append(found, f.shape.secretTexts(member, depth+1)...)
+			if f.rules.secret {
+				found = append(found, scalarsIn(member.Interface())...)
+			}
+		}
+	case kindSecret, kindAny, kindTextual, kindJSON:
+		if _, secrets, err := clearJSON(v.Interface()); err == nil {
+			return secrets
+		}
+	case kindText, kindBool, kindInt, kindUint, kindFloat, kindDuration, kindBytes, kindRaw:
+	}
+	return found
 }
 
 // present returns the members of an object in the form of a template. given are the declared members, was is their
@@ -248,10 +289,67 @@ func presentValue(s *shape, raw any, was, is reflect.Value, depth int) (any, err
 		return dict, nil
 	case kindDuration:
 		return time.Duration(is.Int()).String(), nil
-	case kindText, kindBool, kindInt, kindUint, kindFloat, kindBytes, kindRaw, kindAny, kindTextual, kindJSON:
+	case kindAny:
+		if is.IsNil() {
+			return nil, nil
+		}
+		return presentAny(raw, is.Elem().Interface(), depth)
+	case kindText, kindBool, kindInt, kindUint, kindFloat, kindBytes, kindRaw, kindTextual, kindJSON:
 	}
-	text, _, err := clearJSON(is.Interface())
-	return text, err
+	return masked(is.Interface())
+}
+
+// presentAny is presentValue for a value without a shape. Its declared form is its decoded value too.
+func presentAny(raw, is any, depth int) (any, error) {
+	if depth > clearjson.MaxDepth {
+		return nil, clearjson.ErrDepth
+	}
+	if raw != nil {
+		if same, err := alike(reflect.ValueOf(&raw).Elem(), reflect.ValueOf(&is).Elem()); err != nil || same {
+			return raw, err
+		}
+	}
+	switch is := is.(type) {
+	case Secret:
+		if is.IsZero() {
+			return raw, nil
+		}
+		return mask, nil
+	case []any:
+		given, _ := raw.([]any)
+		list := make([]any, len(is))
+		for i := range list {
+			var item any
+			if i < len(given) {
+				item = given[i]
+			}
+			var err error
+			if list[i], err = presentAny(item, is[i], depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[string]any:
+		given, _ := raw.(map[string]any)
+		dict := map[string]any{}
+		for name, member := range is {
+			var err error
+			if dict[name], err = presentAny(given[name], member, depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return dict, nil
+	}
+	return masked(is)
+}
+
+// masked encodes a value with every [Secret] masked.
+func masked(v any) (any, error) {
+	text, secrets, err := clearJSON(v)
+	if err != nil || len(secrets) == 0 {
+		return text, err
+	}
+	return clearjson.Encode(v)
 }
 
 // presentItem is presentValue for an item that may equal the declared one.

@@ -242,7 +242,7 @@ func (x *resource[P, A]) update(ctx context.Context, u *UpdateRequest[P]) (Answe
 		return Answer{ID: response.ID}, nil // the answer becomes FAILED; another resource is not polled
 	}
 	if err == nil && response.ID != "" && response.ID != r.ID && !response.Replaces {
-		return Answer{}, errors.New(notReplaced(r.ID, response.ID)) // before another resource is polled
+		return Answer{}, errors.New(notReplaced(r.ID, response.ID, r.hide)) // before another resource is polled
 	}
 	return x.finish(ctx, r, properties, response, err)
 }

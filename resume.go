@@ -112,7 +112,7 @@ func waitingReply(p *Pending) ([]byte, error) {
 		ID       PhysicalID
 		Replaces bool
 	}
-	if json.Unmarshal(p.State, &made) == nil && !made.Replaces && checkID(made.ID, wire.MaxPhysicalID) == "" {
+	if json.Unmarshal(p.State, &made) == nil && !made.Replaces && checkID(made.ID, wire.MaxPhysicalID, nil) == "" {
 		w.PhysicalResourceID = made.ID
 	}
 	return w.Encode()

@@ -50,7 +50,7 @@ func (g rosGuard) Handle(ctx context.Context, r *Request) (Answer, error) {
 	if answer.ID == "" {
 		answer.ID = own.ID
 	}
-	if r.Type == Delete && r.ID == "" && checkID(answer.ID, wire.MaxROSPhysicalID) != "" {
+	if r.Type == Delete && r.ID == "" && checkID(answer.ID, wire.MaxROSPhysicalID, nil) != "" {
 		answer.ID = CreateFailed // the Create failed because of such an ID
 	}
 	if r.Type == Delete && (err == nil || errors.Is(err, ErrGone)) {

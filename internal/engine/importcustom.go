@@ -56,7 +56,7 @@ func (d answers) checkImported(r *store.Request, v *result, state *wire.State) {
 	case state.Gone:
 		problem = fmt.Sprintf("%s %q does not exist, as its provider reports", r.Body.ResourceType, r.Body.PhysicalID)
 	case v.id != r.Body.PhysicalID:
-		problem = otherResource(r, v.id)
+		problem = otherResource(r, d.redact(r, string(v.id), v.data))
 	default:
 		return
 	}

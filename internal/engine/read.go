@@ -146,16 +146,17 @@ func (d reads) read(r *store.Request, outcome Outcome) (state *wire.State, said 
 	case got.state == nil:
 		return nil, got.data, noState
 	case got.id != r.Body.PhysicalID: // the state belongs to another resource
-		return nil, got.data, d.redact(r, otherResource(r, got.id), got.data)
+		return nil, got.data, d.redact(r, otherResource(r, d.redact(r, string(got.id), got.data)), got.data)
 	case outcome.withheld:
 		return nil, got.data, withheldText
 	}
 	return got.state, got.data, ""
 }
 
-// otherResource returns the problem of an answer to a Read with another resource's physical ID.
-func otherResource(r *store.Request, id wire.PhysicalID) string {
-	return fmt.Sprintf("the provider answered with the physical ID %.200q instead of %q", id, r.Body.PhysicalID)
+// otherResource returns the problem of an answer to a Read with another resource's physical ID. The ID must be redacted: it is
+// cut, and part of a secret would remain.
+func otherResource(r *store.Request, redacted string) string {
+	return fmt.Sprintf("the provider answered with the physical ID %.200q instead of %q", redacted, r.Body.PhysicalID)
 }
 
 const noState = "the provider answered SUCCESS without the state of the resource"

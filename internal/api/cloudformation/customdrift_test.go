@@ -160,6 +160,8 @@ func TestDriftOfOneCustomResource(t *testing.T) {
 		{`"Status": "SUCCESS", "PhysicalResourceId": "id-of-A"`, "UNKNOWN", "the provider answered SUCCESS without the state of the resource"},
 		{`"Status": "SUCCESS", "PhysicalResourceId": ""`, "UNKNOWN", "Invalid PhysicalResourceId"},
 		{`"Status": "SUCCESS", "PhysicalResourceId": "another", "PintleState": {"gone": true}`, "UNKNOWN", `the provider answered with the physical ID "another"`},
+		{`"Status": "SUCCESS", "PhysicalResourceId": "` + strings.Repeat("x", 196) + `hunter2", "PintleState": {}`, "UNKNOWN",
+			`the provider answered with the physical ID "` + strings.Repeat("x", 196) + `****" instead`},
 	} {
 		got, err := detect("A", of.answer)
 		w.must(err)

@@ -1,12 +1,14 @@
 package drift
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 func parsed(t *testing.T, text string) value.Value {
@@ -65,6 +67,26 @@ func TestSecretsAreHidden(t *testing.T) {
 		}
 		if strings.Contains(text, "hunter") {
 			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// TestCompareHidesNamedProperties checks that the properties that a provider names as secret are hidden as a whole, also the parts that the
+// template does not declare.
+func TestCompareHidesNamedProperties(t *testing.T) {
+	for _, of := range []struct{ declared, live string }{
+		{`{"Keys": {}}`, `{"Keys": {"a": "hunter2"}}`},
+		{`{"Keys": {"a": "b"}}`, `{"Keys": {"a": "b", "c": "hunter2"}}`},
+		{`{"Keys": {"a": {"b": "c"}}}`, `{"Keys": {"a": {"b": "c", "d": ["hunter2"]}}}`},
+		{`{"Keys": []}`, `{"Keys": ["hunter2"]}`},
+		{`{"Keys": null}`, `{"Keys": "hunter2"}`},
+		{`{"Keys": ""}`, `{"Keys": {"a": "hunter2"}}`},
+		{`{"Keys": "{\"a\": \"b\"}"}`, `{"Keys": {"a": "hunter2"}}`},
+	} {
+		found := Resource{}
+		found.Compare(parsed(t, of.declared), &wire.State{Properties: []byte(of.live), Secret: []string{"Keys", "Other"}}, nil)
+		if text := fmt.Sprintf("%+v", found); found.Status != Modified || strings.Contains(text, "hunter") {
+			t.Errorf("%s and %s: %s", of.declared, of.live, text)
 		}
 	}
 }

@@ -27,6 +27,9 @@ func (r *Resource) Compare(declared value.Value, state *wire.State, hidden []str
 		live = read.TaintedWith(hidden).TaintedWith(declared.Secrets())
 	}
 	for _, name := range state.Secret {
+		if now, ok := live.Get(name); ok { // as a whole: hide knows only the parts that are declared
+			live = live.With(name, now.Tainted(value.OfAttribute))
+		}
 		if was, ok := declared.Get(name); ok {
 			declared = declared.With(name, was.Tainted(value.OfAttribute))
 		}
