@@ -62,7 +62,7 @@ func (a *checkCommands) checkCommand() *cobra.Command {
 including failures and retries, and check each answer against the rules of the
 protocol. It needs no stack and no cloud, and works for providers in any language.
 TARGET is a name in pintle.yaml, or any target that pintle.yaml accepts: a Go package,
-an executable, a directory with bootstrap, a .py or .js file, a URL. It can also be
+an executable, a directory with bootstrap, a .py, .js or .ts file, a URL. It can also be
 the ARN of a Lambda function or of an SNS topic.
 
   pintle check ./provider -p '{"Name": "a"}'

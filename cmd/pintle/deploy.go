@@ -68,7 +68,7 @@ directory), watch until it is done, and print its outputs. Flags override the fi
   parameters: {Name: value}
   providers:
     CRTest: ./provider   # a Go package, an executable, a directory with bootstrap,
-                         # a .py or .js file, or an http(s) URL
+                         # a .py, .js or .ts file, or an http(s) URL
 
 A parameter that you do not set keeps its value in the stack, or else takes its
 default. deploy prints a note if the default has changed. A stack keeps its tags if you

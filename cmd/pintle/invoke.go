@@ -51,8 +51,8 @@ func (a *invokeCommands) invokeCommand() *cobra.Command {
 		Short: "Send one request to a provider and show its answer",
 		Long: `Send one request to a provider and show its answer, without a stack. Use it to try a
 provider while you write it. TARGET is a name in pintle.yaml, or any target that
-pintle.yaml accepts: a Go package, an executable, a directory with bootstrap, a .py or
-.js file, or a URL.
+pintle.yaml accepts: a Go package, an executable, a directory with bootstrap, a .py,
+.js or .ts file, or a URL.
 
   pintle invoke ./provider -p '{"Name": "a"}'
   pintle invoke ./provider --type Update --id note-a -p '{"Name": "a", "Text": "b"}'

@@ -76,7 +76,7 @@ func styleOf(target local.Target) style {
 		if nodeImport.Match(text) {
 			found.files = []string{"cfn-response.js", "plain.js"}
 		}
-		found.module = filepath.Ext(path) == ".mjs"
+		found.module = slices.Contains([]string{".mjs", ".ts", ".mts"}, filepath.Ext(path))
 		return found
 	}
 }

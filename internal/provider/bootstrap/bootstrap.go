@@ -39,7 +39,7 @@ type Language uint8
 // The languages. The zero Language is invalid.
 const (
 	Python Language = iota + 1 // .py
-	Node                       // .js, .cjs and .mjs
+	Node                       // .js, .cjs and .mjs, and the same in TypeScript
 )
 
 // Of returns the language of a file by its extension, or false if the extension is unknown.
@@ -47,7 +47,7 @@ func Of(file string) (Language, bool) {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".py":
 		return Python, true
-	case ".js", ".cjs", ".mjs":
+	case ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts":
 		return Node, true
 	}
 	return 0, false
@@ -75,7 +75,7 @@ func (l Language) String() string {
 	return fmt.Sprintf("language %d", uint8(l))
 }
 
-// Extensions returns the extensions of the language's files, the most common first.
+// Extensions returns the extensions of the files that Lambda runs, the most common first.
 func (l Language) Extensions() []string {
 	switch l {
 	case Python:
@@ -84,6 +84,15 @@ func (l Language) Extensions() []string {
 		return []string{".js", ".mjs", ".cjs"}
 	}
 	return nil
+}
+
+// Sources returns the extensions of the files that can be written by hand: [Language.Extensions], and those of TypeScript. The program for
+// Node compiles TypeScript with the compiler of the handler's project, esbuild or typescript.
+func (l Language) Sources() []string {
+	if l == Node {
+		return append(l.Extensions(), ".ts", ".mts", ".cts")
+	}
+	return l.Extensions()
 }
 
 // ErrNoInterpreter means that the interpreter of a language is not on PATH.

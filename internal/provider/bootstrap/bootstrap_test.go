@@ -35,7 +35,7 @@ func tree(t *testing.T, dir string) map[string]string {
 func TestOf(t *testing.T) {
 	for file, want := range map[string]bootstrap.Language{
 		"a.py": bootstrap.Python, "a/b.PY": bootstrap.Python, "a.js": bootstrap.Node, "a.cjs": bootstrap.Node,
-		"a.mjs": bootstrap.Node, "a.ts": 0, "py": 0, "": 0,
+		"a.mjs": bootstrap.Node, "a.ts": bootstrap.Node, "a.mts": bootstrap.Node, "a.tsx": 0, "py": 0, "": 0,
 	} {
 		if got, ok := bootstrap.Of(file); got != want || ok != (want != 0) {
 			t.Errorf("%s: got %s %v, want %s", file, got, ok, want)

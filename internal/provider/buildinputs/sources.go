@@ -65,11 +65,11 @@ func Files(ctx context.Context, name string, target local.Target) (filewatch.Gro
 func script(name, path string) filewatch.Group {
 	tree := filewatch.Tree{Root: path, Deep: true}
 	if language, ok := bootstrap.Of(path); ok {
-		tree.Root, tree.Extensions = filepath.Dir(path), language.Extensions()
+		tree.Root, tree.Extensions = filepath.Dir(path), language.Sources()
 	} else { // the directory may hold either language
-		tree.Extensions = slices.Concat(bootstrap.Python.Extensions(), bootstrap.Node.Extensions())
+		tree.Extensions = slices.Concat(bootstrap.Python.Sources(), bootstrap.Node.Sources())
 	}
-	tree.Extensions = append(slices.Clone(tree.Extensions), "package.json")
+	tree.Extensions = append(slices.Clone(tree.Extensions), "package.json", "tsconfig.json")
 	return filewatch.Group{Name: name, Trees: []filewatch.Tree{tree}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
@@ -72,13 +73,16 @@ func folderScript(folder, handler string) (script, error) {
 			return script{}, fmt.Errorf("handler %s: want FILE.FUNCTION, such as index.handler", handler)
 		}
 	}
-	var found []string
-	for _, name := range names {
-		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			return script{}, fmt.Errorf("handler %s is not in the directory", handler)
-		}
-		if info, err := os.Stat(filepath.Join(folder, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
-			found = append(found, name)
+	if slices.ContainsFunc(names, func(name string) bool { return !filepath.IsLocal(filepath.FromSlash(name)) }) {
+		return script{}, fmt.Errorf("handler %s is not in the directory", handler)
+	}
+	found := existing(folder, names)
+	if len(found) == 0 { // compiled files take precedence over their sources
+		for _, name := range names {
+			if stem, ok := strings.CutSuffix(name, "js"); ok {
+				candidates[stem+"ts"] = candidates[name]
+				found = append(found, existing(folder, []string{stem + "ts"})...)
+			}
 		}
 	}
 	switch {
@@ -97,6 +101,14 @@ func folderScript(folder, handler string) (script, error) {
 	}
 	return script{}, fmt.Errorf("the directory has no Go package, no file named bootstrap, and none of %s: %s",
 		strings.Join(indexes, ", "), wantTarget)
+}
+
+// existing returns the names of regular files in a directory.
+func existing(folder string, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		info, err := os.Stat(filepath.Join(folder, filepath.FromSlash(name)))
+		return err != nil || !info.Mode().IsRegular()
+	})
 }
 
 // handlerFiles returns the possible files of a handler in an unpacked package, and its function, by the rules of

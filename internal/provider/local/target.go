@@ -84,12 +84,12 @@ func (t Target) root() string { return cmp.Or(t.dir, t.path) }
 func (t Target) String() string { return t.text }
 
 const wantTarget = "want a Go package's folder, a folder with an executable bootstrap or an index file of Python or Node, an " +
-	"executable file, a .py, .js, .cjs, .mjs or .jar file, or an http(s) URL"
+	"executable file, a .py, .js, .ts or .jar file, or an http(s) URL"
 
 // ParseTarget parses a target. A relative path is relative to dir. The file or directory must exist. A directory with
 // both a Go main package and a bootstrap is a Go package, so that no stale build runs; to run the bootstrap, use its
-// path. A .py, .js, .cjs or .mjs file is a handler, unless it is executable and begins with #!. A handler needs its
-// interpreter on PATH or, for Python, in a virtual environment. A .jar file, or a directory that contains the handler's
+// path. A .py file, or a .js, .ts, .cjs, .mjs, .cts or .mts file, is a handler, unless it is executable and begins with
+// #!. A handler needs its interpreter on PATH or, for Python, in a virtual environment. A .jar file, or a directory that contains the handler's
 // class, is a Java handler.
 func ParseTarget(dir, text string) (Target, error) {
 	return parseTarget(dir, text, "", bootstrap.Handler)
@@ -187,13 +187,8 @@ func checkExecutable(path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", name)
 	}
-	switch ext := strings.ToLower(filepath.Ext(name)); ext {
-	case ".go":
+	if strings.EqualFold(filepath.Ext(name), ".go") {
 		return fmt.Errorf("%s is Go source: use the directory of its package", name)
-	case ".ts", ".mts", ".cts":
-		if !hasShebang(path) {
-			return fmt.Errorf("%s is TypeScript: compile it, and name the .js or .mjs file", name)
-		}
 	}
 	if runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {
 		return fmt.Errorf("%s is not executable: run chmod +x %s", name, path)

@@ -79,7 +79,6 @@ func TestParseTarget(t *testing.T) {
 func TestParseTargetRefuses(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"plain":           "data",
-		"handler.ts":      "export const handler = () => {}\n",
 		"many/index.js":   "",
 		"many/index.py":   "",
 		"main.go":         "package main\n",
@@ -94,7 +93,6 @@ func TestParseTargetRefuses(t *testing.T) {
 		"":                              "the target is empty",
 		"./missing":                     "does not exist: want a Go package's folder",
 		"plain":                         "is not executable: run chmod +x",
-		"handler.ts":                    "handler.ts is TypeScript: compile it, and name the .js or .mjs file",
 		"many":                          "the directory has index.js and index.py, and each may be the handler's",
 		"main.go":                       "main.go is Go source: use the directory of its package",
 		"empty":                         "has no Go package, no file named bootstrap",

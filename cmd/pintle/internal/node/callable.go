@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -128,10 +127,10 @@ func callablePrograms(parsed parsed) []lambda.Declared {
 // shownRuntime returns the runtime of Lambda that a program is shown with.
 func shownRuntime(p local.Provider) string {
 	if p.Target.Kind() == local.Script {
-		switch filepath.Ext(p.Target.Path()) {
-		case ".py":
+		switch language, _ := bootstrap.Of(p.Target.Path()); language {
+		case bootstrap.Python:
 			return "python3.13"
-		case ".js", ".cjs", ".mjs":
+		case bootstrap.Node:
 			return "nodejs22.x"
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
@@ -59,11 +60,8 @@ func handlerFiles(path string) []string {
 	}
 	var files []string
 	for _, e := range entries {
-		switch filepath.Ext(e.Name()) {
-		case ".py", ".js", ".cjs", ".mjs":
-			if e.Type().IsRegular() && len(files) < maxHandlerFiles {
-				files = append(files, filepath.Join(path, e.Name()))
-			}
+		if _, ok := bootstrap.Of(e.Name()); ok && e.Type().IsRegular() && len(files) < maxHandlerFiles {
+			files = append(files, filepath.Join(path, e.Name()))
 		}
 	}
 	return files

@@ -17,6 +17,7 @@ const aws = require('./aws.cjs');
 const reroute = require('./reroute.cjs');
 const log = require('./log.cjs');
 const oss = require('./oss.cjs');
+const typescript = require('./typescript.cjs');
 const work = require('./work.cjs');
 
 const OLDEST = 18;
@@ -77,7 +78,7 @@ function describe(error) {
   let type, message, trace = [];
   if (error instanceof Error || (error && typeof error === 'object' && 'message' in error && 'name' in error)) {
     [type, message] = [String(error.name), String(error.message)];
-    if (notFound(error)) message = missing(file, message) || message; // the handler has loaded it late
+    if (notFound(error)) message = missing(importer(error), message) || message; // the handler has loaded it late
     trace = String(error.stack || '').split('\n').filter((line) => !line.includes(__filename) && !/\bnode:internal\//.test(line));
   } else {
     [type, message] = [typeof error, format('%s', error)];
@@ -208,7 +209,7 @@ process.on('unhandledRejection', (reason) => {
 // isModule reports whether the file is an ECMAScript module: by its name, else by the package.json above it.
 function isModule(file) {
   const extension = path.extname(file).toLowerCase();
-  if (extension !== '.js') return extension === '.mjs';
+  if (extension !== '.js' && extension !== '.ts') return extension === '.mjs' || extension === '.mts';
   for (let dir = path.dirname(file); ; dir = path.dirname(dir)) {
     try {
       return JSON.parse(fs.readFileSync(path.join(dir, 'package.json'), 'utf8')).type === 'module';
@@ -241,6 +242,10 @@ async function load(file) {
   }
   const name = path.basename(file);
   try {
+    if (typescript.is(file)) {
+      if (typescript.install(file)) return require(file);
+      if (!process.features.typescript) throw Object.assign(new Failure('Runtime.ImportModuleError', uncompiled(file)), {plain: true});
+    }
     if (!isModule(file)) {
       if (importsLater(file)) findByNodePath();
       try {
@@ -252,13 +257,14 @@ async function load(file) {
     findByNodePath();
     return await import(pathToFileURL(file));
   } catch (error) {
+    if (error instanceof typescript.NotCompiled) throw new Failure('Runtime.UserCodeSyntaxError', error.message, error);
     if (error instanceof SyntaxError) {
       const hint = /import statement|'export'/.test(error.message)
         ? ': call the file .mjs, or put "type": "module" into package.json' : '';
       throw new Failure('Runtime.UserCodeSyntaxError', `${name}: ${error}${hint}`, error);
     }
     if (notFound(error)) {
-      const sentence = missing(file, String(error.message));
+      const sentence = missing(importer(error), String(error.message));
       if (sentence) throw Object.assign(new Failure('Runtime.ImportModuleError', sentence), {plain: true});
       throw new Failure('Runtime.ImportModuleError', `${name}: ${String(error.message).split('\n')[0]}`, error);
     }
@@ -268,6 +274,11 @@ async function load(file) {
 
 function notFound(error) {
   return Boolean(error) && (error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_MODULE_NOT_FOUND');
+}
+
+// importer returns the file of the handler that requires the missing module, which may be a file that the handler's own file imports.
+function importer(error) {
+  return (error.requireStack || []).find((each) => !/[/\\]node_modules[/\\]/.test(each) && each !== __filename) || file;
 }
 
 // BROUGHT are packages that runtimes of Function Compute bring. Source: Function Compute, Node.js runtimes, built-in dependencies.
@@ -292,8 +303,26 @@ function missing(file, message) {
   return `${text}start Pintle with --node-modules and a folder that has it`;
 }
 
+// declared reports whether the package.json of a folder names a compiler for TypeScript.
+function declared(folder) {
+  try {
+    const {dependencies, devDependencies} = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
+    return ['esbuild', 'typescript'].some((name) => name in {...dependencies, ...devDependencies});
+  } catch {
+    return false; // it does not exist, or npm reports what is wrong with it
+  }
+}
+
+// uncompiled says what to install for a TypeScript file.
+function uncompiled(file) {
+  const text = `${path.basename(file)} is TypeScript, and neither "esbuild" nor "typescript" is installed`;
+  const folder = project && packageFolder(path.dirname(file));
+  if (!folder) return `${text}: compile it`;
+  return `${text}: run "${install(folder, declared(folder) ? '' : '--save-dev esbuild')}"`;
+}
+
 function install(folder, name) {
-  return `npm install --prefix ${/^[\w./@:+-]+$/.test(folder) ? folder : `'${folder}'`} ${name}`;
+  return `npm install --prefix ${/^[\w./@:+-]+$/.test(folder) ? folder : `'${folder}'`}${name && ` ${name}`}`;
 }
 
 // inLayer reports whether a folder is one that Lambda's layers have their modules in.
