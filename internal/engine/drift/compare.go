@@ -98,7 +98,7 @@ func (d *Detector) compare(ctx context.Context, stack store.Stack, i store.Insta
 		return r, nil
 	case err != nil && ctx.Err() != nil: // the limit for forwarded resources
 		r.Status, r.Problem = Unknown, "There was no time to read it. Detect drift again, or only that of this resource."
-		return r, nil
+		return r, nil //nolint:nilerr // the report has it
 	case err != nil:
 		return r, err
 	}
