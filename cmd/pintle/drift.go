@@ -27,6 +27,7 @@ type driftResource struct {
 	PhysicalID string `json:"physicalId,omitempty"`
 	Type       string `json:"type"`
 	// Status is IN_SYNC, MODIFIED, DELETED, UNKNOWN (for Reason) or NOT_CHECKED. A Reason of NOT_CHECKED is why it could not be checked.
+	// In ROS, that includes resources that could not be read.
 	Status      string            `json:"status"`
 	Reason      string            `json:"reason,omitempty"`
 	Differences []driftDifference `json:"differences,omitempty"`
@@ -54,8 +55,11 @@ A custom resource is checked if its provider has the method Read; Pintle sends i
 Read, which changes nothing. Others are NOT_CHECKED. If a provider cannot be asked
 whether it has the method, for example because it panics, its resources are
 NOT_CHECKED with the reason. If a provider cannot read a resource, its state is UNKNOWN.
-Nothing is repaired. To have drift undone, use a
-change set with DeploymentMode REVERT_DRIFT, as "cdk deploy --revert-drift" does.
+ROS has no such state: in a ROS stack, the resource is NOT_CHECKED with the reason.
+
+Nothing is repaired. To have drift undone, use a change set with DeploymentMode
+REVERT_DRIFT, as "cdk deploy --revert-drift" does. In a ROS stack, send the custom
+resource an Update: pintle deploy --update-again LOGICAL_ID
 
 A resource that another endpoint provides through --forward is compared there. It is
 NOT_CHECKED, with the reason, if the endpoint does not detect drift.`,
@@ -121,20 +125,20 @@ func (s *session) drift(ctx context.Context, c change, name string, list []provi
 	if err := s.find(ctx, c.place, name); err != nil {
 		return document, err
 	}
-	resources, err := s.stacks.Resources(ctx, name)
+	stack, err := s.stacks.Stack(ctx, name)
 	if errors.Is(err, stacks.ErrNone) {
 		return document, noStack(name)
 	} else if err != nil {
 		return document, err
 	}
-	service, ok := s.stacks.(*stacks.CloudFormation)
-	if !ok {
-		return document, failed(fmt.Errorf("stack %s is a ROS stack, whose drift cannot be detected", name))
+	resources, err := s.stacks.Resources(ctx, stack.ID)
+	if err != nil {
+		return document, err
 	}
 	if err := s.provide(ctx, list); err != nil {
 		return document, err
 	}
-	found, err := service.DetectDrift(ctx, name)
+	found, err := s.stacks.DetectDrift(ctx, stack.ID)
 	if message, ok := stacks.Refusal(err); ok {
 		return document, failed(errors.New(message), "wait for the operation in progress, or fix the stack first")
 	} else if err != nil {

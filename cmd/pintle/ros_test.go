@@ -270,6 +270,15 @@ func TestAliyunCLI(t *testing.T) {
 	if resources, _ := call("ListStackResources", "--StackId", stack)["Resources"].([]any); len(resources) != 1 {
 		t.Errorf("resources %v", resources)
 	}
+	detection, _ := call("DetectStackDrift", "--StackId", stack)["DriftDetectionId"].(string)
+	if found := call("GetStackDriftDetectionStatus", "--DriftDetectionId", detection); found["DriftDetectionStatus"] != "DETECTION_COMPLETE" {
+		t.Errorf("drift detection %v", found)
+	}
+	if drifts, _ := call("ListStackResourceDrifts", "--StackId", stack)["ResourceDrifts"].([]any); len(drifts) != 1 {
+		t.Errorf("resource drifts %v", drifts)
+	}
+	refused(secret, "NotSupported", "DetectStackResourceDrift", "--StackId", stack, "--LogicalResourceId", "Thing")
+	refused(secret, "DriftDetectionNotFound", "GetStackDriftDetectionStatus", "--DriftDetectionId", missing)
 	call("DeleteStack", "--StackId", stack)
 	settled("DELETE_COMPLETE")
 }

@@ -20,7 +20,7 @@ import (
 func (s *Server) openROS() (err error) {
 	s.calling = rpc.NewVerifier(rpc.VerifierConfig{Now: s.config.Now, Intake: s.config.Intake})
 	s.ros, err = ros.New(ros.Config{
-		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Log: s.log, Now: s.config.Now,
+		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Log: s.log, Now: s.config.Now, Drift: s.config.Drift,
 		Caller: func(ctx context.Context) (ros.Caller, bool) {
 			_, ok := sigv4.FromContext(ctx)
 			return callerInROS(ctx), ok

@@ -115,7 +115,7 @@ type Config struct {
 	Patience time.Duration
 	// FidelityAWS is [cloudformation.Config.FidelityAWS].
 	FidelityAWS bool
-	// Drift is [cloudformation.Config.Drift].
+	// Drift is [cloudformation.Config.Drift] and [ros.Config.Drift].
 	Drift cloudformation.Drift
 	// Texts fetches templates that calls pass by URL. Nil disables this.
 	Texts cloudformation.Texts

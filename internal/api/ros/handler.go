@@ -48,6 +48,8 @@ type Engine interface {
 	Tag(context.Context, engine.TagStack) error
 	MoveToGroup(ctx context.Context, ref engine.Ref, group string) error
 	Find(context.Context, engine.Ref) (store.Stack, error)
+	FindOperation(ctx context.Context, account, region, id string) (store.Stack, store.Operation, error)
+	LastOperations(context.Context, store.Stack) ([]store.Operation, error)
 	Revision(context.Context, store.Stack) (store.Revision, error)
 	Expected(context.Context, store.Stack) ([]store.Instance, error)
 	CheckIn(dialect engine.Dialect, text string) (*template.Template, error)
@@ -85,6 +87,8 @@ type Config struct {
 	Caller func(context.Context) (Caller, bool)
 	// Texts fetches templates and policies. Nil rejects those that are not part of the call.
 	Texts Texts
+	// Drift compares resources with their live state. Nil checks none.
+	Drift Drift
 	// Now is the clock. Nil means the system's.
 	Now func() time.Time
 	// Log gets internal errors. Nil discards them.
@@ -97,6 +101,7 @@ type handler struct {
 	rows   Rows
 	texts  Texts
 	caller func(context.Context) (Caller, bool)
+	drift  Drift
 	now    func() time.Time
 }
 
@@ -105,7 +110,7 @@ func New(config Config) (*rpc.Service, error) {
 	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
 		return nil, errors.New("ros: the engine, the rows and the caller are required")
 	}
-	f := &handler{engine: config.Engine, rows: config.Rows, texts: config.Texts, caller: config.Caller, now: config.Now}
+	f := &handler{engine: config.Engine, rows: config.Rows, texts: config.Texts, caller: config.Caller, drift: config.Drift, now: config.Now}
 	if f.now == nil {
 		f.now = time.Now
 	}
@@ -145,6 +150,10 @@ func New(config Config) (*rpc.Service, error) {
 	rpc.Handle(service, "DescribeRegions", store.Reread(f.describeRegions))
 	rpc.Handle(service, "GetTemplateSummary", store.Reread(f.getTemplateSummary))
 	rpc.Handle(service, "GetTemplateParameterConstraints", store.Reread(f.getTemplateParameterConstraints))
+	rpc.Handle(service, "DetectStackDrift", drifts{f}.detectStackDrift)
+	rpc.Handle(service, "DetectStackResourceDrift", drifts{f}.detectStackResourceDrift)
+	rpc.Handle(service, "GetStackDriftDetectionStatus", store.Reread(drifts{f}.getStackDriftDetectionStatus))
+	rpc.Handle(service, "ListStackResourceDrifts", store.Reread(drifts{f}.listStackResourceDrifts))
 	rpc.Handle(service, "MoveResourceGroup", f.moveResourceGroup)
 	rpc.Handle(service, "ListTagKeys", store.Reread(tags{f}.listTagKeys))
 	rpc.Handle(service, "ListTagValues", store.Reread(tags{f}.listTagValues))

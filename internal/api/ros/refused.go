@@ -16,8 +16,8 @@ var refusals = []struct{ actions, remedy string }{
 		"Scratches describe resources that an account of Alibaba Cloud has, which cannot be read here: write the template, and call CreateTemplate.",
 	},
 	{
-		"DetectStackDrift DetectStackResourceDrift GetStackDriftDetectionStatus ListStackResourceDrifts UpdateStackTemplateByResources",
-		"Pintle detects drift in stacks of CloudFormation only: compare GetStackResource with the existing resources.",
+		"UpdateStackTemplateByResources",
+		"Pintle does not write templates: adjust the template to the differences of ListStackResourceDrifts, and call UpdateStack.",
 	},
 	{
 		"ListResourceTypes GetResourceType GetResourceTypeTemplate ListResourceTypeVersions",

@@ -9,7 +9,7 @@ import (
 func TestRefusedCalls(t *testing.T) {
 	w := newWorld(t)
 	for action := range strings.FieldsSeq(`CreateStackGroup ListStackGroups CreateStackInstances StopStackGroupOperation CreateTemplateScratch
-		GenerateTemplateByScratch DetectStackDrift ListResourceTypes RegisterResourceType CancelStackOperation SignalResource
+		GenerateTemplateByScratch UpdateStackTemplateByResources ListResourceTypes RegisterResourceType CancelStackOperation SignalResource
 		ListStackOperationRisks SetTemplatePermission GetFeatureDetails EnableServices StartChat GetTemplateEstimateCost
 		GenerateTemplatePolicy GetTemplateRecommendParameters`) {
 		status, reply := w.ask(action)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/engine/drift"
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -24,14 +25,16 @@ type resourceView struct {
 	CreateTime          string `json:",omitempty"`
 	UpdateTime          string `json:",omitempty"`
 	ResourceDriftStatus string
+	DriftDetectionTime  string `json:",omitempty"`
 }
 
-func viewResource(stack store.Stack, i store.Instance) resourceView {
+func viewResource(stack store.Stack, i store.Instance, report drift.Report) resourceView {
 	view := resourceView{
 		StackID: string(stack.ID), StackName: stack.Name, LogicalResourceID: string(i.Logical), PhysicalResourceID: string(i.PhysicalID),
 		Status: engine.ROS.ResourceStatus(i.Verb, i.Progress), StatusReason: i.Reason, UpdateTime: timeText(i.Changed),
-		CreateTime: timeText(i.Created), ResourceDriftStatus: "NOT_CHECKED",
+		CreateTime: timeText(i.Created),
 	}
+	view.ResourceDriftStatus, view.DriftDetectionTime = resourceDrift(report, i.Logical)
 	if i.Created.IsZero() && i.Verb == store.VerbCreate { // from a version that did not store it
 		view.CreateTime = timeText(i.Changed)
 	}
@@ -47,9 +50,13 @@ type listStackResourcesOutput struct {
 
 func (f *handler) listStackResources(ctx context.Context, in stackInput) (out listStackResourcesOutput, err error) {
 	stack, instances, err := f.resources(ctx, in)
+	if err != nil {
+		return out, err
+	}
+	report, err := drifts{f}.last(ctx, stack, instances)
 	out.Resources = []resourceView{}
 	for _, i := range instances {
-		out.Resources = append(out.Resources, viewResource(stack, i))
+		out.Resources = append(out.Resources, viewResource(stack, i, report))
 	}
 	return out, err
 }
@@ -62,6 +69,18 @@ func (f *handler) resources(ctx context.Context, in stackInput) (store.Stack, []
 	}
 	instances, err := f.engine.Expected(ctx, stack)
 	return stack, instances, err
+}
+
+// pick returns a resource of a stack.
+func pick(stack store.Stack, instances []store.Instance, logical string) (store.Instance, error) {
+	at := slices.IndexFunc(instances, func(i store.Instance) bool { return string(i.Logical) == logical })
+	if at < 0 {
+		return store.Instance{}, &rpc.Error{
+			Code: "ResourceNotFound", Status: http.StatusNotFound,
+			Message: "The Resource (" + logical + ") could not be found in Stack " + stack.Name + ".",
+		}
+	}
+	return instances[at], nil
 }
 
 type getStackResourceInput struct {
@@ -89,15 +108,15 @@ func (f *handler) getStackResource(ctx context.Context, in getStackResourceInput
 	if err != nil {
 		return out, err
 	}
-	at := slices.IndexFunc(instances, func(i store.Instance) bool { return string(i.Logical) == in.LogicalResourceID })
-	if at < 0 {
-		return out, &rpc.Error{
-			Code: "ResourceNotFound", Status: http.StatusNotFound,
-			Message: "The Resource (" + in.LogicalResourceID + ") could not be found in Stack " + stack.Name + ".",
-		}
+	i, err := pick(stack, instances, in.LogicalResourceID)
+	if err != nil {
+		return out, err
 	}
-	i := instances[at]
-	out.resourceView = viewResource(stack, i)
+	report, err := drifts{f}.last(ctx, stack, instances)
+	if err != nil {
+		return out, err
+	}
+	out.resourceView = viewResource(stack, i, report)
 	if i.Body == nil {
 		return out, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/engine/drift"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -90,19 +91,23 @@ type headView struct {
 	ParentStackID      string `json:"ParentStackId,omitempty"`
 	StackType          string
 	StackDriftStatus   string
+	DriftDetectionTime string `json:",omitempty"`
 	ServiceManaged     bool
 	RegionID           string `json:"RegionId"`
 	ResourceGroupID    string `json:"ResourceGroupId,omitempty"`
 	Tags               []tagView
 }
 
-func viewHead(stack store.Stack, revision *store.Revision) headView {
+func viewHead(stack store.Stack, revision *store.Revision, report drift.Report) headView {
 	view := headView{
 		StackID: string(stack.ID), StackName: stack.Name, Status: stackStatus(stack), StatusReason: stack.Reason,
 		CreateTime: timeText(stack.Created), UpdateTime: timeText(stack.Updated), DisableRollback: stack.DisableRollback,
 		TimeoutInMinutes: stack.TimeoutMinutes, DeletionProtection: "Disabled", ParentStackID: string(stack.Parent),
-		StackType: "ROS", StackDriftStatus: "NOT_CHECKED", RegionID: stack.Region, ResourceGroupID: stack.ResourceGroup,
+		StackType: "ROS", StackDriftStatus: driftStatus(report), RegionID: stack.Region, ResourceGroupID: stack.ResourceGroup,
 		Tags: viewTags(revision.Tags),
+	}
+	if view.StackDriftStatus != notChecked {
+		view.DriftDetectionTime = timeText(report.Checked)
 	}
 	if stack.TerminationProtection {
 		view.DeletionProtection = "Enabled"
@@ -155,6 +160,10 @@ type getStackOutput struct {
 	ResourceProgress         *progressView `json:",omitempty"`
 	OperationInfo            *failureView  `json:",omitempty"`
 	RollbackFailedRootReason string        `json:",omitempty"`
+
+	// The numbers of resources that the last detection could check and could not check, if it was successful.
+	CheckedStackResourceCount    *int `json:",omitempty"`
+	NotCheckedStackResourceCount *int `json:",omitempty"`
 }
 
 func (f *handler) getStack(ctx context.Context, in getStackInput) (out getStackOutput, err error) {
@@ -170,8 +179,12 @@ func (f *handler) getStack(ctx context.Context, in getStackInput) (out getStackO
 	if err != nil {
 		return out, err
 	}
+	report, err := drifts{f}.ofStack(ctx, stack)
+	if err != nil {
+		return out, err
+	}
 	out = getStackOutput{
-		headView: viewHead(stack, &revision), Description: stack.Description, TemplateDescription: stack.Description,
+		headView: viewHead(stack, &revision, report), Description: stack.Description, TemplateDescription: stack.Description,
 		Parameters: viewParameters(pseudoOf(stack, caller), &revision), NotificationURLs: append([]string{}, revision.NotificationARNs...), RAMRoleName: stack.RoleARN,
 		RootStackID: string(stack.Root),
 	}
@@ -184,6 +197,11 @@ func (f *handler) getStack(ctx context.Context, in getStackInput) (out getStackO
 	instances, err := f.engine.Expected(ctx, stack)
 	if err != nil {
 		return out, err
+	}
+	if out.StackDriftStatus != notChecked && len(report.Pending) == 0 && len(report.Unknown()) == 0 {
+		checked := report.Checks()
+		others := len(instances) - checked
+		out.CheckedStackResourceCount, out.NotCheckedStackResourceCount = &checked, &others
 	}
 	if in.ShowResourceProgress != "Disabled" {
 		out.ResourceProgress = progressOf(instances)
@@ -319,7 +337,11 @@ func (f *handler) listStacks(ctx context.Context, in listStacksInput) (out listS
 		if err != nil {
 			return out, err
 		}
-		out.Stacks[i] = viewHead(stack, &revision)
+		report, err := drifts{f}.ofStack(ctx, stack)
+		if err != nil {
+			return out, err
+		}
+		out.Stacks[i] = viewHead(stack, &revision, report)
 	}
 	return out, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 const (
@@ -42,6 +43,8 @@ type world struct {
 
 	mu    sync.Mutex
 	inbox []store.Request
+	// silent is the error of providers that are asked for what they declare.
+	silent error
 }
 
 func newWorld(t *testing.T, change ...func(*ros.Config)) *world {
@@ -54,8 +57,17 @@ func newWorld(t *testing.T, change ...func(*ros.Config)) *world {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.inbox = append(w.inbox, ready...)
+	}, Reads: func(context.Context, wire.ServiceToken) (engine.DeclaredTypes, error) {
+		return func(resourceType string) bool { return resourceType == "Custom::Readable" }, w.silent
 	}})
 	w.must(err)
+	w.open(change...)
+	return w
+}
+
+// open opens the API again, with changes to its configuration.
+func (w *world) open(change ...func(*ros.Config)) {
+	w.t.Helper()
 	config := ros.Config{
 		Engine: w.engine, Rows: w.store, Texts: fetch.New(fetch.Config{AllowPrivate: true}),
 		Caller: func(context.Context) (ros.Caller, bool) { return ros.Caller{Account: account, ID: "42"}, true },
@@ -63,9 +75,9 @@ func newWorld(t *testing.T, change ...func(*ros.Config)) *world {
 	for _, f := range change {
 		f(&config)
 	}
+	var err error
 	w.service, err = ros.New(config)
 	w.must(err)
-	return w
 }
 
 func (w *world) must(err error) {
@@ -120,6 +132,13 @@ func (w *world) answer(status string, more string) store.Request {
 	body := fmt.Sprintf(`{"Status": %q, "StackId": %q, "RequestId": %q, "LogicalResourceId": %q, %s}`, status, r.Body.StackID, r.ID, r.Logical, more)
 	w.must(w.engine.Answer(w.t.Context(), r.ID, []byte(body), 0))
 	return r
+}
+
+// waiting returns the number of requests that wait for an answer.
+func (w *world) waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.inbox)
 }
 
 // next returns the request that will be answered next.

@@ -1,6 +1,15 @@
 package stacks
 
-import "context"
+import (
+	"context"
+	"net/url"
+)
+
+// The states of stacks and resources. ROS has no UNKNOWN.
+const (
+	driftNotChecked = "NOT_CHECKED"
+	driftUnknown    = "UNKNOWN"
+)
 
 // Drift is the result of a detection.
 type Drift struct {
@@ -15,7 +24,8 @@ type Drift struct {
 // DriftedResource is a resource that was compared with its declaration.
 type DriftedResource struct {
 	Logical, Physical, Type string
-	// Status is IN_SYNC, MODIFIED, DELETED, UNKNOWN or NOT_CHECKED, and Reason the reason for the last two.
+	// Status is IN_SYNC, MODIFIED, DELETED, UNKNOWN or NOT_CHECKED, and Reason the reason for the last two. In ROS, a resource
+	// that could not be read is NOT_CHECKED.
 	Status, Reason string
 	Differences    []Difference
 }
@@ -26,7 +36,7 @@ type Difference struct {
 	Path, Kind, Expected, Actual string
 }
 
-// DetectDrift compares the resources of a stack with what exists, and waits for the result.
+// DetectDrift implements [Service].
 func (c *CloudFormation) DetectDrift(ctx context.Context, stack string) (found Drift, err error) {
 	out, err := c.call(ctx, "DetectStackDrift", members{"StackName": stack})
 	if err != nil {
@@ -55,4 +65,63 @@ func (c *CloudFormation) DetectDrift(ctx context.Context, stack string) (found D
 		return true
 	})
 	return found, err
+}
+
+// DetectDrift implements [Service]. ROS reports a stack without a successful detection as NOT_CHECKED, and a stack
+// without resources that support drift detection as in sync.
+func (r *ROS) DetectDrift(ctx context.Context, stack string) (found Drift, err error) {
+	var detection struct{ DriftDetectionID string }
+	if err := r.client.Call(ctx, "DetectStackDrift", url.Values{"StackId": {stack}}, &detection); err != nil {
+		return found, err
+	}
+	var end struct{ DriftDetectionStatus, DriftDetectionStatusReason, StackDriftStatus string }
+	err = poll(ctx, func() (done bool, err error) {
+		err = r.client.Call(ctx, "GetStackDriftDetectionStatus", url.Values{"DriftDetectionId": {detection.DriftDetectionID}}, &end)
+		return end.DriftDetectionStatus != "DETECTION_IN_PROGRESS", err
+	})
+	if err != nil {
+		return found, err
+	}
+	found.Status, found.Reason = end.StackDriftStatus, end.DriftDetectionStatusReason
+	checked := false
+	asked := url.Values{"StackId": {stack}, "MaxResults": {"100"}}
+	for more := true; more; {
+		var page struct {
+			NextToken      string
+			ResourceDrifts []struct {
+				LogicalResourceID, PhysicalResourceID, ResourceType, ResourceDriftStatus, Problem string
+				PropertyDifferences                                                               []struct {
+					PropertyPath, DifferenceType, ExpectedValue, ActualValue string
+				}
+			}
+		}
+		if err := r.client.Call(ctx, "ListStackResourceDrifts", asked, &page); err != nil {
+			return found, err
+		}
+		for _, resource := range page.ResourceDrifts {
+			checked = checked || resource.ResourceDriftStatus != driftNotChecked
+			if resource.ResourceDriftStatus == driftNotChecked && resource.Problem == "" {
+				continue // as in CloudFormation
+			}
+			one := DriftedResource{
+				Logical: resource.LogicalResourceID, Physical: resource.PhysicalResourceID, Type: resource.ResourceType,
+				Status: resource.ResourceDriftStatus, Reason: resource.Problem,
+			}
+			for _, d := range resource.PropertyDifferences {
+				one.Differences = append(one.Differences, Difference{
+					Path: d.PropertyPath, Kind: d.DifferenceType, Expected: d.ExpectedValue, Actual: d.ActualValue,
+				})
+			}
+			found.Resources = append(found.Resources, one)
+		}
+		more = page.NextToken != ""
+		asked.Set("NextToken", page.NextToken)
+	}
+	switch {
+	case end.DriftDetectionStatus == "DETECTION_FAILED" && found.Status == driftNotChecked:
+		found.Status = driftUnknown
+	case !checked:
+		found.Status = driftNotChecked
+	}
+	return found, nil
 }

@@ -125,6 +125,8 @@ type Service interface {
 	Continue(ctx context.Context, id, token string, skip Skipping) error
 	// Rollback rolls back a stack that was left as it failed.
 	Rollback(ctx context.Context, id, token string) error
+	// DetectDrift compares the resources of a stack with what exists, and waits for the result.
+	DetectDrift(ctx context.Context, id string) (Drift, error)
 }
 
 // Refusal returns the message of an error from a service, or false if the call itself failed.

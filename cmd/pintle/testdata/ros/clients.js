@@ -144,6 +144,12 @@ async function main() {
     await call("MoveResourceGroup", { ResourceType: "stack", ResourceId: StackId, NewResourceGroupId: "rg-" + kind });
     assert.strictEqual((await call("GetStack", { StackId })).ResourceGroupId, "rg-" + kind);
     assert.deepStrictEqual((await call("ListTagKeys", { ResourceType: "stack" })).Keys, ["team"]);
+    const { DriftDetectionId } = await call("DetectStackDrift", { StackId });
+    const found = await call("GetStackDriftDetectionStatus", { DriftDetectionId });
+    assert.deepStrictEqual([found.DriftDetectionStatus, found.StackDriftStatus, found.DriftedStackResourceCount], ["DETECTION_COMPLETE", "IN_SYNC", 0]);
+    const { ResourceDrifts } = await call("ListStackResourceDrifts", { StackId, MaxResults: 10 });
+    assert.deepStrictEqual(ResourceDrifts.map((r) => [r.LogicalResourceId, r.ResourceDriftStatus]), [["Thing", "NOT_CHECKED"]]);
+    await refused(call("DetectStackResourceDrift", { StackId, LogicalResourceId: "Thing" }), "NotSupported", /Drift detection of a resource/);
     await refused(call("ListStackGroups", {}), "NotSupported", /ListStackGroups is not supported/);
     await refused(call("GetTemplateEstimateCost", { TemplateBody: template({}) }), "NotSupported");
   }

@@ -164,6 +164,13 @@ constraints = call("GetTemplateParameterConstraints", TemplateBody=body)["Parame
 same([(c["ParameterKey"], c["Behavior"]) for c in constraints], [("Size", "NotSupport"), ("Password", "NotSupport")])
 call("MoveResourceGroup", ResourceType="stack", ResourceId=stack_id, NewResourceGroupId="rg-" + kind)
 same(call("GetStack", StackId=stack_id)["ResourceGroupId"], "rg-" + kind)
+detection = call("DetectStackDrift", StackId=stack_id)["DriftDetectionId"]
+found = call("GetStackDriftDetectionStatus", DriftDetectionId=detection)
+same((found["DriftDetectionStatus"], found["StackDriftStatus"], found["DriftedStackResourceCount"]), ("DETECTION_COMPLETE", "IN_SYNC", 0))
+drifts = call("ListStackResourceDrifts", StackId=stack_id, MaxResults=10)["ResourceDrifts"]
+same([(r["LogicalResourceId"], r["ResourceDriftStatus"]) for r in drifts], [("Thing", "NOT_CHECKED")])
+refused("NotSupported", 400, call, "DetectStackResourceDrift", StackId=stack_id, LogicalResourceId="Thing")
+refused("DriftDetectionNotFound", 404, call, "GetStackDriftDetectionStatus", DriftDetectionId=missing)
 refused("NotSupported", 400, call, "ListStackGroups")
 refused("NotSupported", 400, call, "GetTemplateEstimateCost", TemplateBody=body)
 
