@@ -103,7 +103,7 @@ func driftable(stack store.Stack) error {
 				Message: "Stack " + stack.Name + " already has an action (" + action + ") in progress.",
 			}
 		}
-		return rpc.NotSupported("Drift detection of a stack in status "+status, "Create or update the stack successfully first.")
+		return rpc.NotSupported("Drift detection of a stack in status "+status, "Drift can be detected after a successful create or update.")
 	}
 }
 
@@ -203,6 +203,9 @@ func (f drifts) getStackDriftDetectionStatus(
 			out.DriftDetectionStatus, out.DriftDetectionStatusReason = "DETECTION_FAILED", "Failed to detect drift. "+undetected(failed)
 		case operation.Number != stack.Operation:
 			out.DriftDetectionStatusReason = superseded
+			if out.StackDriftStatus == inSync {
+				out.StackDriftStatus = notChecked // only some resources have a result that is still valid
+			}
 		case len(unasked) > 0:
 			out.DriftDetectionStatusReason = "Not all resources were checked. " + undetected(unasked)
 		case report.Checks() == 0:
@@ -398,14 +401,18 @@ func (f drifts) detectStackResourceDrift(ctx context.Context, in detectStackReso
 		}
 	}
 	out = viewResourceDrift(stack, i, report)
-	switch found := slices.ContainsFunc(report.Resources, func(r drift.Resource) bool { return r.Logical == i.Logical }); {
-	case found:
-	case asked:
-		out.Problem = changedSince
-	default:
-		return out, rpc.NotSupported("Drift detection of a resource of type "+out.ResourceType, noDriftRemedy)
+	if slices.ContainsFunc(report.Resources, func(r drift.Resource) bool { return r.Logical == i.Logical }) {
+		return out, nil
 	}
-	return out, nil
+	now, err := f.find(ctx, in.stackInput)
+	if err != nil {
+		return out, err
+	}
+	if asked || now.Operation != stack.Operation { // the engine drops a pending Read of a changed resource, and sends none meanwhile
+		out.Problem = changedSince
+		return out, nil
+	}
+	return out, rpc.NotSupported("Drift detection of a resource of type "+out.ResourceType, noDriftRemedy)
 }
 
 const noDriftRemedy = "The drift of a custom resource can be detected if its provider is a program of Pintle and has the method Read."

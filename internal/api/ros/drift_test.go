@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -331,12 +332,37 @@ func TestDriftAfterChanges(t *testing.T) {
 	if got := names(w.call("ListStackResourceDrifts", "StackId", id)["ResourceDrifts"], "ResourceDriftStatus"); got != "NOT_CHECKED IN_SYNC NOT_CHECKED" {
 		t.Error(got)
 	}
-	got := state(w.call("GetStackDriftDetectionStatus", "DriftDetectionId", detection), "DriftDetectionStatus", "DriftDetectionStatusReason")
-	if want := "DETECTION_COMPLETE, The stack was changed after this detection: call DetectStackDrift again."; got != want {
+	got := state(w.call("GetStackDriftDetectionStatus", "DriftDetectionId", detection),
+		"DriftDetectionStatus", "StackDriftStatus", "DriftDetectionStatusReason")
+	if want := "DETECTION_COMPLETE, NOT_CHECKED, The stack was changed after this detection: call DetectStackDrift again."; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got := w.call("GetStack", "StackId", id)["StackDriftStatus"]; got != "NOT_CHECKED" {
 		t.Errorf("GetStack: %v", got)
+	}
+}
+
+// TestDriftOfChangedResource checks that an update ends the wait for the provider of a resource.
+func TestDriftOfChangedResource(t *testing.T) {
+	w := newReading(t)
+	id := w.createReadables()
+	done := make(chan object)
+	go func() {
+		defer close(done)
+		_, reply := w.ask("DetectStackResourceDrift", "StackId", id, "LogicalResourceId", "A")
+		done <- reply
+	}()
+	for w.waiting() == 0 {
+		runtime.Gosched()
+	}
+	w.mu.Lock()
+	w.inbox = nil // the Read
+	w.mu.Unlock()
+	w.call("UpdateStack", "StackId", id, "UsePreviousParameters", "true", "TemplateBody", strings.Replace(readables, `"Size": 5`, `"Size": 7`, 1))
+	w.succeed("a")
+	got := <-done
+	if text := state(got, "ResourceDriftStatus", "Problem"); text != "NOT_CHECKED, The resource was changed during the detection: detect its drift again." {
+		t.Error(got)
 	}
 }
 
