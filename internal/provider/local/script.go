@@ -3,9 +3,11 @@ package local
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -35,6 +37,9 @@ func isScript(path string, info fs.FileInfo, handler string, role bootstrap.Role
 func fileScript(path, handler string) (script, error) {
 	language, _ := bootstrap.Of(path)
 	s := script{language: language, root: filepath.Dir(path), file: path, function: handler}
+	if language == bootstrap.Python {
+		s.root = packageRoot(path)
+	}
 	name := filepath.Base(path)
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
 	if function, ok := strings.CutPrefix(handler, stem+"."); ok {
@@ -44,6 +49,43 @@ func fileScript(path, handler string) (script, error) {
 			handler, name, stem)
 	}
 	return s, s.check(handler)
+}
+
+// maxHeader is how much of a Python file is searched for relative imports, in bytes.
+const maxHeader = 1 << 20
+
+// relativeImport matches an import from the file's own package. An indented one may be optional.
+var relativeImport = regexp.MustCompile(`(?m)^from[ \t]+(\.+)[ \t]*[\w ]`)
+
+// packageRoot returns the directory that a Python file is imported from. It is that of the file, unless the file has relative imports, which
+// work only in a package. Then it is the directory that contains the package.
+func packageRoot(file string) string {
+	dir := filepath.Dir(file)
+	f, err := os.Open(file)
+	if err != nil {
+		return dir // the process reports it
+	}
+	defer func() { _ = f.Close() }() // read only
+	text, err := io.ReadAll(io.LimitReader(f, maxHeader))
+	if err != nil {
+		return dir
+	}
+	levels := 0
+	for _, found := range relativeImport.FindAllSubmatch(text, -1) {
+		levels = max(levels, len(found[1]))
+	}
+	if levels == 0 {
+		return dir
+	}
+	for range levels {
+		dir = filepath.Dir(dir)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "__init__.py")); err != nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // indexes are the possible files of an unnamed handler in a directory.

@@ -482,6 +482,35 @@ func TestScriptFolders(t *testing.T) {
 	}
 }
 
+// TestPythonPackage checks the directory from which a Python file is imported.
+func TestPythonPackage(t *testing.T) {
+	require.Tool(t, "python3")
+	const run = "\nimport os\ndef handler(event, context): return [__name__, os.path.basename(os.environ['LAMBDA_TASK_ROOT']), x]\n"
+	for name, test := range map[string]struct {
+		files      map[string]string
+		file, want string
+	}{
+		"a file":         {map[string]string{"root/app/f.py": "x = 1" + run}, "root/app/f.py", `["f","app",1]`},
+		"a package":      {map[string]string{"root/app/f.py": "from .util import x" + run, "root/app/util.py": "x = 1"}, "root/app/f.py", `["app.f","root",1]`},
+		"its parent":     {map[string]string{"root/app/in/f.py": "from ..util import x" + run, "root/app/util.py": "x = 1"}, "root/app/in/f.py", `["app.in.f","root",1]`},
+		"of packages":    {map[string]string{"root/app/in/f.py": "from . import x" + run, "root/app/in/x.py": "", "root/app/__init__.py": "", "root/app/in/__init__.py": "x = 1"}, "root/app/in/f.py", `["app.in.f","root",1]`},
+		"optional":       {map[string]string{"root/app/f.py": "try:\n    from .util import x\nexcept ImportError:\n    from util import x" + run, "root/app/util.py": "x = 1"}, "root/app/f.py", `["f","app",1]`},
+		"in a named one": {map[string]string{"root/app/f.py": "from .util import x" + strings.ReplaceAll(run, "handler", "run"), "root/app/util.py": "x = 1"}, "root/app/f.py", `["app.f","root",1]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			declared := project.Provider{Target: test.file}
+			if name == "in a named one" {
+				declared.Handler = "f.run"
+			}
+			k := newScriptKit(t, test.files, declared, nil)
+			o := k.send("1", "{}")
+			if got := strings.ReplaceAll(string(o.Result), " ", ""); got != test.want {
+				t.Errorf("got %s, want %s, %+v", got, test.want, o)
+			}
+		})
+	}
+}
+
 // TestScriptOrProgram checks that an executable script with a #! line is a program, unless it has a named handler.
 func TestScriptOrProgram(t *testing.T) {
 	require.Tool(t, "python3")
