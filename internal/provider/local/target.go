@@ -187,8 +187,11 @@ func checkExecutable(path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", name)
 	}
-	if strings.EqualFold(filepath.Ext(name), ".go") {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".go":
 		return fmt.Errorf("%s is Go source: use the directory of its package", name)
+	case ".yaml", ".yml", ".json", ".template":
+		return fmt.Errorf("%s is not a program: use the file with the handler's code. Code in a template must be in a file of its own", name)
 	}
 	if runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {
 		return fmt.Errorf("%s is not executable: run chmod +x %s", name, path)

@@ -79,6 +79,7 @@ func TestParseTarget(t *testing.T) {
 func TestParseTargetRefuses(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"plain":           "data",
+		"template.yaml":   "Resources: {}\n",
 		"many/index.js":   "",
 		"many/index.py":   "",
 		"main.go":         "package main\n",
@@ -93,6 +94,7 @@ func TestParseTargetRefuses(t *testing.T) {
 		"":                              "the target is empty",
 		"./missing":                     "does not exist: want a Go package's folder",
 		"plain":                         "is not executable: run chmod +x",
+		"template.yaml":                 "template.yaml is not a program: use the file with the handler's code.",
 		"many":                          "the directory has index.js and index.py, and each may be the handler's",
 		"main.go":                       "main.go is Go source: use the directory of its package",
 		"empty":                         "has no Go package, no file named bootstrap",
