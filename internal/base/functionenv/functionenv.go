@@ -8,6 +8,10 @@
 // environment. If that is not set, its calls also go to this server, which replies that it does not have the service.
 // So no call leaves the machine unless the user configured an endpoint.
 //
+// A service whose resources another endpoint creates uses that endpoint ([Config.Forwarded]), unless the environment of
+// the server or the function's own variables set one for it. This does not change the keys: the server's own keys are
+// not passed on for it.
+//
 // # Keys
 //
 // If the server's environment sets an endpoint, functions get the keys of that environment, because the endpoint
@@ -70,6 +74,11 @@ type Config struct {
 	URL string
 	// Key is a key of this server, without a token.
 	Key Key
+	// Forwarded maps endpoint variables of services, such as AWS_ENDPOINT_URL_SQS, to the URLs of the endpoints that have
+	// their resources. Endpoints in Environ and Function take precedence.
+	Forwarded map[string]string
+	// Function is the function's own environment, which overrides the result. It may be nil.
+	Function map[string]string
 }
 
 // Variables returns the variables to add to a function's own environment. They include keys. The caller owns the map.
@@ -79,11 +88,14 @@ func Variables(c Config) map[string]string {
 	for _, service := range Services() {
 		variables[EndpointPrefix+service] = c.URL
 	}
-	hasEndpoint := false
-	if !strings.EqualFold(own[ignore], "true") {
+	for name, url := range Forwarding(c) {
+		variables[name] = url
+	}
+	hasEndpoint := hasEndpoints(own)
+	if hasEndpoint {
 		for name, text := range own {
-			if name == Endpoint || strings.HasPrefix(name, EndpointPrefix) {
-				variables[name], hasEndpoint = text, true
+			if isEndpoint(name) {
+				variables[name] = text
 			}
 		}
 	}
@@ -104,6 +116,30 @@ func Variables(c Config) map[string]string {
 		configFile: os.DevNull, credentialsFile: os.DevNull, metadata: "true",
 	})
 	return variables
+}
+
+// Forwarding returns the variables of [Config.Forwarded] that apply: those of services for which neither Environ nor
+// Function sets an endpoint. AWS_ENDPOINT_URL is an endpoint for the services that this server does not have. The caller
+// owns the map.
+func Forwarding(c Config) map[string]string {
+	own := read(c.Environ)
+	if strings.EqualFold(own[ignore], "true") {
+		own = nil
+	}
+	variables := map[string]string{}
+	for name, url := range c.Forwarded {
+		forAll := own[Endpoint] != "" || c.Function[Endpoint] != ""
+		if own[name] == "" && (!forAll || slices.Contains(Services(), strings.TrimPrefix(name, EndpointPrefix))) {
+			variables[name] = url
+		}
+	}
+	return variables
+}
+
+// Passes reports whether functions get the keys of the server's own environment, or the references to them.
+func Passes(environ []string) bool {
+	own := read(environ)
+	return hasKeys(own) && hasEndpoints(own)
 }
 
 // Own returns the key in the server's own environment, if functions get that one. They sign their calls to this
@@ -180,6 +216,14 @@ func read(environ []string) map[string]string {
 		}
 	}
 	return set
+}
+
+// isEndpoint reports whether a variable is an endpoint.
+func isEndpoint(name string) bool { return name == Endpoint || strings.HasPrefix(name, EndpointPrefix) }
+
+// hasEndpoints reports whether an environment sets an endpoint.
+func hasEndpoints(own map[string]string) bool {
+	return !strings.EqualFold(own[ignore], "true") && slices.ContainsFunc(slices.Collect(maps.Keys(own)), isEndpoint)
 }
 
 // hasKeys reports whether an environment contains keys or refers to some.

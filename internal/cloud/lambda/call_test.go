@@ -304,7 +304,7 @@ func TestSecretsInLogs(t *testing.T) {
 func TestKeysInLogs(t *testing.T) {
 	require.Tool(t, "python3")
 	w := newWorld(t, func(c *lambda.Config) {
-		c.Environment = func(registry.Scope, string) map[string]string {
+		c.Environment = func(registry.Scope, string, map[string]string) map[string]string {
 			return map[string]string{"AWS_ACCESS_KEY_ID": key.ID, "AWS_SECRET_ACCESS_KEY": "hunter2&more+swordfish", "AWS_SESSION_TOKEN": "test", "AWS_CONFIG_FILE": "/dev/null"}
 		}
 	})

@@ -106,7 +106,7 @@ func (pr *preparer) fcProvider(p *local.Provider, i item, dir string, layers []s
 	m := fcName.FindStringSubmatch(i.Name)
 	p.Contract, p.Initializer, p.Env = bootstrap.FC, i.Of.Initializer, map[string]string{}
 	if i.Of.Environment[fcKeyID] == "" {
-		for name, text := range pr.config.Environment(i.Scope, p.Name) {
+		for name, text := range pr.config.Environment(i.Scope, p.Name, i.Of.Environment) {
 			if !strings.HasPrefix(name, "AWS_") { // belongs to another cloud
 				p.Env[name] = text
 			}

@@ -28,7 +28,7 @@ func TestFunctionComputeEnvironment(t *testing.T) {
 	}
 	w := newWorld(t, func(c *lambda.Config) {
 		c.Modules = []string{modules}
-		c.Environment = func(place registry.Scope, name string) map[string]string {
+		c.Environment = func(place registry.Scope, name string, _ map[string]string) map[string]string {
 			return map[string]string{
 				"ALIBABA_CLOUD_ACCESS_KEY_ID": "key of " + name, "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret of " + place.Account,
 				"ALIBABA_CLOUD_SECURITY_TOKEN": "the token",

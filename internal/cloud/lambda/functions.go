@@ -70,8 +70,8 @@ type Config struct {
 	// missing. Required.
 	CodeDir, CacheDir string
 	// Environment returns variables that a function in a scope gets in addition to its own: endpoints and
-	// credentials. The function's own take precedence. name is its name in the runtime. Nil adds none.
-	Environment func(place registry.Scope, name string) map[string]string
+	// credentials. The function's own variables, own, take precedence. name is its name in the runtime. Nil adds none.
+	Environment func(place registry.Scope, name string, own map[string]string) map[string]string
 	// Inside serves calls of functions that the program itself implements, by their holder in the catalog. ok reports
 	// whether it implements the function. err is the function's error. Nil means that all functions run in the
 	// runtime.
@@ -143,7 +143,7 @@ func New(config Config) (*Functions, error) {
 		config.Secrets = func(context.Context, wire.RequestID) []string { return nil }
 	}
 	if config.Environment == nil {
-		config.Environment = func(registry.Scope, string) map[string]string { return nil }
+		config.Environment = func(registry.Scope, string, map[string]string) map[string]string { return nil }
 	}
 	if config.Now == nil {
 		config.Now = time.Now

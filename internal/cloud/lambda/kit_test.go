@@ -82,7 +82,7 @@ func newNode(t *testing.T, things *registry.Catalog, dir string, change func(*la
 	config := lambda.Config{
 		Catalog: things, Runtime: w.runtime, Objects: objects(dir), CodeDir: filepath.Join(dir, "code"),
 		CacheDir: filepath.Join(w.cache, "unpacked"),
-		Environment: func(place registry.Scope, _ string) map[string]string {
+		Environment: func(place registry.Scope, _ string, _ map[string]string) map[string]string {
 			return map[string]string{
 				"AWS_ENDPOINT_URL": w.url, "AWS_ACCESS_KEY_ID": key.ID, "AWS_SECRET_ACCESS_KEY": string(key.Secret), "PLACE": place.Region,
 			}

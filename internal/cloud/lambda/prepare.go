@@ -182,7 +182,7 @@ func (pr *preparer) provider(name string, i item) (local.Provider, error) {
 		Name: r.Name, Version: r.Qualifier, Account: i.Account, Region: i.Region, Runtime: i.Of.Runtime, Memory: i.Of.Memory,
 		LogGroup: i.Of.LogGroup, LogFormat: i.Of.LogFormat, LogLevel: i.Of.LogLevel, Modules: pr.config.Modules, Layers: layers,
 	}
-	p.Env = maps.Clone(pr.config.Environment(i.Scope, name))
+	p.Env = maps.Clone(pr.config.Environment(i.Scope, name, i.Of.Environment))
 	if p.Env == nil {
 		p.Env = map[string]string{}
 	}

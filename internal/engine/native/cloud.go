@@ -1,6 +1,9 @@
 package native
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // cloud lists the types of the local cloud. Some of them run code from templates, so a server that must not run such
 // code has none of them.
@@ -54,4 +57,16 @@ var cloud = []string{
 func InCloud(name string) bool {
 	_, found := slices.BinarySearch(cloud, name)
 	return found
+}
+
+// CloudTypes returns the types of the local cloud whose names have a prefix, such as AWS::SNS::, sorted. The caller owns
+// the list.
+func CloudTypes(prefix string) []string {
+	var list []string
+	for _, name := range cloud {
+		if strings.HasPrefix(name, prefix) {
+			list = append(list, name)
+		}
+	}
+	return list
 }

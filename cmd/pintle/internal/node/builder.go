@@ -132,7 +132,10 @@ func (b *builder) openProcessKeys(context.Context) error {
 	b.root = b.store.Root()
 	b.processKeys = newProcessKeys(b.root, time.Now)
 	b.processKeys.shared = func(id string) bool {
-		_, ok := b.ownKey(id)
+		if _, ok := b.ownKey(id); ok {
+			return true
+		}
+		_, ok := b.accountKey(id)
 		return ok
 	}
 	return nil

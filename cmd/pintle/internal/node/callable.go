@@ -24,11 +24,15 @@ type awsRule struct {
 	configured string
 	// account is that of the providers' keys.
 	account string
-	// issue makes the key of a provider, by its name in the runtime.
-	issue func(account, name string) sigv4.Key
-	// variables returns the AWS variables of a process with a key, where the server's environment is environ. Nil changes no
-	// environment.
-	variables func(environ []string, key sigv4.Key) map[string]string
+	// issue makes the key of a provider, by its name in the runtime. issueForwarded makes the key of one that may call the
+	// endpoints of forwarded services.
+	issue, issueForwarded func(account, name string) sigv4.Key
+	// variables returns the AWS variables of a process with a key, where the server's environment is environ, with the
+	// endpoints of forwarded services. Nil changes no environment.
+	variables func(environ []string, key sigv4.Key, forwarded map[string]string) map[string]string
+	// forwarded returns the endpoints of forwarded services for handlers of an account, where the server's environment is
+	// environ. inherits says that they use its keys.
+	forwarded func(account string, environ []string, inherits bool) map[string]string
 }
 
 // newAWSRule returns the rule of a node.
@@ -39,7 +43,10 @@ func (b *builder) newAWSRule(account string) awsRule {
 	}
 	return awsRule{
 		dev: b.config.Dev, configured: functionenv.Configured(os.Environ(), home), account: account,
-		issue: b.processKeys.issue, variables: b.localAWS,
+		issue: b.processKeys.issue, issueForwarded: b.processKey, forwarded: b.handlerEndpoints,
+		variables: func(environ []string, key sigv4.Key, forwarded map[string]string) map[string]string {
+			return b.localAWS(environ, key, forwarded, nil)
+		},
 	}
 }
 
@@ -58,15 +65,23 @@ func (r awsRule) local(d Definition) bool {
 
 // apply gives the program of a provider the variables that lead its AWS calls to this server, if they are to go there.
 func (r awsRule) apply(p *local.Provider, d Definition) {
-	if !r.local(d) || p.Serve != nil {
+	environ := os.Environ()
+	switch {
+	case p.Serve != nil:
+		return
+	case !r.local(d):
+		if r.variables != nil && d.Runtime != project.RuntimeFC && d.AWS != project.AWSEnvironment && !functionenv.Chooses(d.Env) {
+			p.Given = inherited(environ, r.forwarded(r.account, environ, true))
+		}
 		return
 	}
-	key := r.issue(r.account, p.Name)
-	environ := os.Environ()
+	var key sigv4.Key
 	if d.AWS == project.AWSLocal {
-		p.Given = r.variables(nil, key) // all services, whatever endpoints the environment has
+		key = r.issue(r.account, p.Name)
+		p.Given = r.variables(nil, key, nil) // all services, whatever endpoints the environment has
 	} else {
-		p.Given = r.variables(environ, key)
+		key = r.issueForwarded(r.account, p.Name)
+		p.Given = r.variables(environ, key, r.forwarded(r.account, environ, functionenv.Passes(environ)))
 	}
 	p.Secrets = append(p.Secrets, string(key.Secret))
 	for _, pair := range environ {
@@ -74,6 +89,20 @@ func (r awsRule) apply(p *local.Provider, d Definition) {
 			p.Without = append(p.Without, name)
 		}
 	}
+}
+
+// inherited returns the endpoints of forwarded services for a process that inherits an environment. An endpoint for all
+// services in it applies to every service.
+func inherited(environ []string, forwarded map[string]string) map[string]string {
+	for _, pair := range environ {
+		if name, text, _ := strings.Cut(pair, "="); name == functionenv.Endpoint && text != "" {
+			return nil
+		}
+	}
+	if forwarded = functionenv.Forwarding(functionenv.Config{Environ: environ, Forwarded: forwarded}); len(forwarded) == 0 {
+		return nil
+	}
+	return forwarded
 }
 
 // declarations are the local providers as functions of Lambda. It fulfils [lambda.Declarations].

@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/base/functionenv"
 	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // TestAWSRule: where the AWS calls of a local provider go.
@@ -36,7 +38,7 @@ func TestAWSRule(t *testing.T) {
 		"an endpoint of one service":           {false, "", Definition{Env: one}, true},
 		"--dev, a function of Alibaba Cloud's": {true, "", Definition{Runtime: "fc"}, false},
 	} {
-		r := awsRule{dev: test.dev, configured: test.configured, variables: func([]string, sigv4.Key) map[string]string { return nil }}
+		r := awsRule{dev: test.dev, configured: test.configured, variables: func([]string, sigv4.Key, map[string]string) map[string]string { return nil }}
 		if got := r.local(test.d); got != test.want {
 			t.Errorf("%s: got %t", name, got)
 		}
@@ -51,8 +53,10 @@ func TestAWSApply(t *testing.T) {
 	t.Setenv("AWS_PROFILE", "work")
 	t.Setenv("AWS_REGION", "eu-west-1")
 	keys := newProcessKeys(testRoot(t), time.Now)
-	r := awsRule{dev: true, account: "000000000000", issue: keys.issue, variables: func(environ []string, key sigv4.Key) map[string]string {
-		return awsVariables(environ, "http://127.0.0.1:4600", key)
+	r := awsRule{dev: true, account: "000000000000", issue: keys.issue, issueForwarded: keys.issue, variables: func(environ []string, key sigv4.Key, forwarded map[string]string) map[string]string {
+		return awsVariables(functionenv.Config{Environ: environ, URL: "http://127.0.0.1:4600", Forwarded: forwarded}, key)
+	}, forwarded: func(string, []string, bool) map[string]string {
+		return map[string]string{"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:4566"}
 	}}
 	p := local.Provider{Name: "User", Secrets: []string{"before"}}
 	r.apply(&p, Definition{})
@@ -63,8 +67,58 @@ func TestAWSApply(t *testing.T) {
 	if diff := cmp.Diff([]string{"before", string(key.Secret)}, p.Secrets); diff != "" {
 		t.Error(diff)
 	}
+	if got := p.Given["AWS_ENDPOINT_URL_SQS"]; got != "http://127.0.0.1:4566" {
+		t.Errorf("SQS is at %q", got)
+	}
 	if !slices.Contains(p.Without, "AWS_PROFILE") || slices.Contains(p.Without, "AWS_REGION") {
 		t.Errorf("without %q", p.Without)
+	}
+}
+
+// TestAWSApplyForwarded: a provider finds the services of forwarded types at their endpoint, unless its configuration says otherwise.
+func TestAWSApplyForwarded(t *testing.T) {
+	const forwarded = "http://127.0.0.1:4566"
+	inherits := false
+	keys := newProcessKeys(testRoot(t), time.Now)
+	r := awsRule{configured: "AWS_ACCESS_KEY_ID", issue: keys.issue, issueForwarded: keys.issue,
+		variables: func(environ []string, key sigv4.Key, forwarded map[string]string) map[string]string {
+			return awsVariables(functionenv.Config{Environ: environ, URL: "http://127.0.0.1:4600", Forwarded: forwarded}, key)
+		},
+		forwarded: func(_ string, _ []string, uses bool) map[string]string {
+			inherits = uses
+			return map[string]string{"AWS_ENDPOINT_URL_SQS": forwarded, "AWS_ENDPOINT_URL_SNS": forwarded}
+		}}
+	for name, test := range map[string]struct {
+		environ  map[string]string
+		d        Definition
+		sqs, sns string
+	}{
+		"inherits":              {nil, Definition{}, forwarded, forwarded},
+		"endpoint of a service": {map[string]string{"AWS_ENDPOINT_URL_SNS": "http://other"}, Definition{}, forwarded, ""},
+		"endpoint of all":       {map[string]string{"AWS_ENDPOINT_URL": "http://other"}, Definition{}, "", ""},
+		"ignored endpoint":      {map[string]string{"AWS_ENDPOINT_URL_SQS": "http://other", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, Definition{}, forwarded, forwarded},
+		"environment":           {nil, Definition{AWS: project.AWSEnvironment}, "", ""},
+		"own key":               {nil, Definition{Env: map[string]string{"AWS_ACCESS_KEY_ID": "X"}}, "", ""},
+		"Function Compute":      {nil, Definition{Runtime: project.RuntimeFC}, "", ""},
+		"local":                 {nil, Definition{AWS: project.AWSLocal}, "", "http://127.0.0.1:4600"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("AWS_ACCESS_KEY_ID", "THEIRS")
+			for name, text := range test.environ {
+				t.Setenv(name, text)
+			}
+			p := local.Provider{Name: "User"}
+			r.apply(&p, test.d)
+			if sqs, sns := p.Given["AWS_ENDPOINT_URL_SQS"], p.Given["AWS_ENDPOINT_URL_SNS"]; sqs != test.sqs || sns != test.sns {
+				t.Errorf("SQS is at %q and SNS at %q", sqs, sns)
+			}
+			if test.d.AWS != project.AWSLocal && p.Given["AWS_ACCESS_KEY_ID"] != "" {
+				t.Error("the provider does not inherit its key")
+			}
+			if test.sqs == forwarded && !inherits {
+				t.Error("the provider inherits keys, and the endpoints do not depend on them")
+			}
+		})
 	}
 }
 
@@ -146,7 +200,7 @@ func TestPolling(t *testing.T) {
 		"aws: local":         {"AWS_PROFILE", local, ""},
 		"aws: environment":   {"AWS_PROFILE", environment, ""},
 	} {
-		r := awsRule{configured: test.configured, variables: func([]string, sigv4.Key) map[string]string { return nil }}
+		r := awsRule{configured: test.configured, variables: func([]string, sigv4.Key, map[string]string) map[string]string { return nil }}
 		programs, err := test.d.Programs("P")
 		if err != nil {
 			t.Fatal(name, err)

@@ -45,12 +45,21 @@ type cloud struct {
 	root      store.Root
 	url       string // of this server
 	accounts  *accounts
+	// forwards returns the endpoints of forwarded services for the functions of an account, and the key that leads to the
+	// account there: the given one or another one. Nil forwards nothing.
+	forwards func(account string, environ []string, key sigv4.Key) (map[string]string, sigv4.Key)
 }
 
 // openCloud opens the local cloud. It needs the store, the listener, and the providers with their runtime.
 func (b *builder) openCloud() (err error) {
 	c := &cloud{catalog: registry.New(b.store), root: b.store.Root(), url: b.record.URL, accounts: b.accounts}
 	b.cloud = c
+	c.forwards = func(account string, environ []string, key sigv4.Key) (map[string]string, sigv4.Key) {
+		if own, ok := b.accountKey(account); ok {
+			key = own
+		}
+		return b.handlerEndpoints(account, environ, functionenv.Passes(environ)), key
+	}
 	if err := c.openLogs(b.Node); err != nil {
 		return err
 	}
@@ -64,12 +73,13 @@ func (b *builder) openCloud() (err error) {
 		Declared: declarations{b.providers}, Secrets: b.secretsOf, Catalog: c.catalog, Runtime: b.runtime, Objects: bucketCode{c.objects}, CodeDir: b.config.Lock.path(codeDir),
 		CacheDir: filepath.Join(b.config.Lock.path(buildDir), "functions"), Modules: b.config.NodeModules, Log: b.log,
 		Inside: b.invokeInside, Deliver: b.deliverResult,
-		Environment: func(place registry.Scope, name string) map[string]string {
-			key := b.processKeys.issue(place.Account, name)
+		Environment: func(place registry.Scope, name string, own map[string]string) map[string]string {
+			key := b.processKey(place.Account, name)
 			if strings.HasPrefix(name, fcNames) {
 				return b.localAliyun(place.Region, key)
 			}
-			return b.localAWS(b.accounts.environ(place.Account), key)
+			environ := b.accounts.environ(place.Account)
+			return b.localAWS(environ, key, b.handlerEndpoints(place.Account, environ, functionenv.Passes(environ)), own)
 		},
 	})
 	if err != nil {
@@ -193,10 +203,10 @@ func (n *Node) ownKey(id string) (sigv4.Key, bool) {
 	return sigv4.Key{ID: id, Secret: sigv4.Secret(own.Secret), Token: sigv4.Secret(own.Token), Account: n.account}, true
 }
 
-// localAWS returns the variables that lead the AWS calls of a process to this server, and to the endpoints in environ. The map holds
-// the key.
-func (n *Node) localAWS(environ []string, key sigv4.Key) map[string]string {
-	return awsVariables(environ, n.record.URL, key)
+// localAWS returns the variables that lead the AWS calls of a process to this server, to the endpoints in environ, and to
+// those of forwarded services. own is the process's own environment. The map holds the key.
+func (n *Node) localAWS(environ []string, key sigv4.Key, forwarded, own map[string]string) map[string]string {
+	return awsVariables(functionenv.Config{Environ: environ, URL: n.record.URL, Forwarded: forwarded, Function: own}, key)
 }
 
 // localAliyun returns the variables that direct a function's calls of OSS to this server. The map holds the key. The wrapper of the
@@ -210,15 +220,18 @@ func (n *Node) localAliyun(region string, key sigv4.Key) map[string]string {
 	}
 }
 
-func awsVariables(environ []string, url string, key sigv4.Key) map[string]string {
-	return functionenv.Variables(functionenv.Config{
-		Environ: environ, URL: url, Key: functionenv.Key{ID: key.ID, Secret: string(key.Secret)},
-	})
+func awsVariables(c functionenv.Config, key sigv4.Key) map[string]string {
+	c.Key = functionenv.Key{ID: key.ID, Secret: string(key.Secret)}
+	return functionenv.Variables(c)
 }
 
 // variables returns the AWS environment variables for local functions of an account. The map holds a key.
 func (c *cloud) variables(account string) map[string]string {
-	return awsVariables(c.accounts.environ(account), c.url, c.key(account))
+	config, key := functionenv.Config{Environ: c.accounts.environ(account), URL: c.url}, c.key(account)
+	if c.forwards != nil {
+		config.Forwarded, key = c.forwards(account, config.Environ, key)
+	}
+	return awsVariables(config, key)
 }
 
 // logical is a [cloudFunction].

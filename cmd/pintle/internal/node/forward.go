@@ -2,14 +2,17 @@ package node
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/base/guard"
 	"github.com/pintle-dev/pintle/internal/cloud/forward"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
@@ -44,6 +47,57 @@ func (b *builder) forwarding() native.Forward {
 		return nil
 	}
 	return b.forward
+}
+
+// handlerEndpoints returns the endpoints of forwarded services for handlers of an account, by environment variable. It
+// returns none for an account that has no forwarded resources. environ is the environment of the server. inherits says
+// that the handlers use the keys in it: they are not those of rules with another profile.
+func (n *Node) handlerEndpoints(account string, environ []string, inherits bool) map[string]string {
+	if len(n.config.Forward) == 0 || account != n.account || n.accounts.allowed(account, "cloudformation:CreateStack") != nil {
+		return nil
+	}
+	if _, ok := n.accountKey(account); !ok && !inherits && account != sigv4.DefaultAccount && isNumber(account) {
+		return nil // the key of the handlers leads to another account
+	}
+	profile := ""
+	for _, pair := range environ {
+		if name, text, _ := strings.Cut(pair, "="); name == "AWS_PROFILE" {
+			profile = text
+		}
+	}
+	urls := map[string]string{}
+	for name, e := range forward.HandlerEndpoints(n.config.Forward) {
+		if !inherits || e.Profile == "" || e.Profile == profile {
+			urls[name] = e.URL
+		}
+	}
+	return urls
+}
+
+// processKey returns the key of a local provider or function that may call the endpoints of forwarded services.
+func (n *Node) processKey(account, name string) sigv4.Key {
+	if key, ok := n.accountKey(account); ok && !strings.HasPrefix(name, fcNames) {
+		return key
+	}
+	return n.processKeys.issue(account, name)
+}
+
+// accountKey returns the key that the handlers of an account share if types are forwarded and the account is not the
+// default one. Ministack and LocalStack take an ID of 12 digits as the account, and the default account for any other
+// key. ok is false for other accounts, and if the credentials file has a key with that ID.
+func (n *Node) accountKey(account string) (key sigv4.Key, ok bool) {
+	if account != n.account || account == sigv4.DefaultAccount || !isNumber(account) || len(forward.HandlerEndpoints(n.config.Forward)) == 0 {
+		return sigv4.Key{}, false
+	}
+	if _, taken := n.fileKeys.Lookup(account); taken {
+		return sigv4.Key{}, false
+	}
+	return sigv4.Key{ID: account, Secret: sigv4.Secret(hex.EncodeToString(n.store.Root().Derive("handlers of " + account))), Account: account}, true
+}
+
+// isNumber reports whether an account consists of digits only.
+func isNumber(account string) bool {
+	return account != "" && strings.Trim(account, "0123456789") == ""
 }
 
 // credentialsWithin bounds the search for credentials.

@@ -351,7 +351,8 @@ func reachable(addr net.Addr) string {
 	return net.JoinHostPort(host, port)
 }
 
-// lookup finds an access key: the owner's, one of the cloud or of a process, one of the credentials file, or the server's own.
+// lookup finds an access key: the owner's, one of the cloud or of a process, one of the credentials file, the server's own, or the one that
+// the handlers of the account share.
 func (n *Node) lookup(id string) (sigv4.Key, bool) {
 	if id == n.record.Owner.ID {
 		return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: n.account}, true
@@ -365,5 +366,8 @@ func (n *Node) lookup(id string) (sigv4.Key, bool) {
 	if key, ok := n.fileKeys.Lookup(id); ok {
 		return key, true
 	}
-	return n.ownKey(id)
+	if key, ok := n.ownKey(id); ok {
+		return key, true
+	}
+	return n.accountKey(id)
 }

@@ -54,6 +54,20 @@ func EndpointVariables(signed string, services []Service) []string {
 	return slices.Compact(list)
 }
 
+// ByID returns the service with an ID. It ignores case, spaces and hyphens, so "ElasticLoadBalancingV2" is
+// "Elastic Load Balancing v2". ok is false if there is no such service.
+func ByID(id string) (s Service, ok bool) {
+	id = plain(id)
+	for _, list := range services {
+		for _, s := range list {
+			if plain(s.ID) == id {
+				return s, true
+			}
+		}
+	}
+	return Service{}, false
+}
+
 // Of returns the services that a request can be for, given the name in its signature, its path and its headers. It
 // returns none if the name is unknown. version returns the API version in the form of a request. Of calls it only if
 // needed.
