@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,7 +57,7 @@ func typeScriptKit(t *testing.T, compiler string, files map[string]string, targe
 		}
 		root := strings.TrimSuffix(p.Target.Path(), filepath.FromSlash(strings.TrimPrefix(target, ".")))
 		modules := filepath.Join(root, "node_modules")
-		if err := os.Mkdir(modules, 0o755); err != nil {
+		if err := os.MkdirAll(modules, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Symlink(filepath.Join(require.Handlers(t), "node_modules", compiler), filepath.Join(modules, compiler)); err != nil {
@@ -81,8 +82,102 @@ func TestTypeScript(t *testing.T) {
 	}
 }
 
+// TestTypeScriptCode checks code whose meaning depends on how it is compiled and how its imports are resolved. Each handler returns true.
+func TestTypeScriptCode(t *testing.T) {
+	for name, test := range map[string]struct {
+		handler string // empty means index.ts
+		files   map[string]string
+	}{
+		"first line is #!": {"", map[string]string{
+			"index.ts": "import { a } from './a';\nexport const handler = async (e: object) => a;\n",
+			"a.ts":     "#!/usr/bin/env node\nexport const a: boolean = true;\n",
+		}},
+		"strict mode": {"", map[string]string{
+			"index.ts": "export const handler = async (e: object) => (function (this: unknown) { return this === undefined; })();\n"}},
+		"members of import.meta": {"", map[string]string{"index.ts": `
+// import.meta.url
+const meta: any = import.meta;
+export const handler = async (e: object) => import.meta.url.endsWith('/index.ts') && (import.meta as any).dirname === __dirname &&
+  meta.filename === __filename && 'import.meta.url' === ['import', 'meta', 'url'].join('.');
+`}},
+		"older compiled files": {"", map[string]string{
+			"index.ts": "import { a } from './a';\nimport { b } from './b.js';\nimport { c } from './c';\nexport const handler = async (e: object) => a && b && c;\n",
+			"a.ts":     "export const a: boolean = true;\n", "a.js": "exports.a = false;\n",
+			"b.ts": "export const b: boolean = true;\n", "b.js": "exports.b = false;\n",
+			"c/index.ts": "export const c: boolean = true;\n", "c/index.js": "exports.c = false;\n",
+		}},
+		"baseUrl without paths": {"", map[string]string{
+			"index.ts":      "import { a } from 'lib/a';\nimport * as events from 'events';\nexport const handler = async (e: object) => a && 'once' in events;\n",
+			"src/lib/a.ts":  "export const a: boolean = true;\n",
+			"src/events.ts": "export {};\n", // Node's own modules take precedence
+			"tsconfig.json": `{"compilerOptions": {"baseUrl": "./src"}}`,
+		}},
+		"paths before packages": {"", map[string]string{
+			"index.ts": "import { a } from 'a';\nimport { b } from 'b';\nexport const handler = async (e: object) => a && b;\n",
+			"src/a.ts": "export const a: boolean = true;\n", "node_modules/a/index.js": "exports.a = false;\n",
+			"types/b.d.ts": "export const b: boolean;\n", "node_modules/b/index.js": "exports.b = true;\n",
+			"tsconfig.json": `{"compilerOptions": {"paths": {"a": ["./none", "./src/a"], "b": ["./types/b.d.ts"]}}}`,
+		}},
+		"several extends": {"", map[string]string{
+			"index.ts":           "import { a } from '@/a';\nexport const handler = async (e: object) => a;\n",
+			"config/src/a.ts":    "export const a: boolean = true;\n",
+			"config/base.json":   `{"compilerOptions": {"baseUrl": "src", "paths": {"@/*": ["*"]}}}`,
+			"config/strict.json": `{"compilerOptions": {"strict": true}}`,
+			"tsconfig.json":      `{"extends": ["./config/base.json", "./config/strict.json"]}`,
+		}},
+		"paths with the baseUrl of another file": {"", map[string]string{
+			"index.ts":         "import { a } from '@/a';\nexport const handler = async (e: object) => a;\n",
+			"config/src/a.ts":  "export const a: boolean = true;\n",
+			"config/base.json": `{"compilerOptions": {"baseUrl": "src"}}`,
+			"tsconfig.json":    `{"extends": "./config/base.json", "compilerOptions": {"paths": {"@/*": ["*"]}}}`,
+		}},
+		"fields of classes, by the target": {"", map[string]string{
+			"index.ts": `
+class Base { name: string; constructor() { this.name = 'set'; } }
+class Thing extends Base { name!: string; }
+export const handler = async (e: object) => new Thing().name === 'set';
+`,
+			"tsconfig.json": `{"extends": "@example/old"}`,
+			"node_modules/@example/old/tsconfig.json": `{"compilerOptions": {"target": "ES2020"}}`,
+		}},
+		"default import in .mts": {"index.mts", map[string]string{
+			"index.mts":                   "import a from 'a';\nimport b from './b.mjs';\nexport const handler = async (e: object) => a && b;\n",
+			"b.mts":                       "export default true as boolean;\n",
+			"node_modules/a/index.js":     "exports.__esModule = true;\nexports.default = true;\n",
+			"node_modules/a/package.json": `{"main": "index.js"}`,
+		}},
+	} {
+		for _, compiler := range []string{"esbuild", "typescript"} {
+			t.Run(name+"/"+compiler, func(t *testing.T) {
+				k := typeScriptKit(t, compiler, test.files, "./"+cmp.Or(test.handler, "index.ts"))
+				if o := k.send("1", `{}`); string(o.Result) != "true" {
+					t.Errorf("got %s, %+v", o.Result, o)
+				}
+			})
+		}
+	}
+}
+
+// TestTypeScriptMetadata checks that typescript compiles a project that needs the metadata of decorators, which esbuild does not have.
+func TestTypeScriptMetadata(t *testing.T) {
+	k := typeScriptKit(t, "typescript", map[string]string{
+		"index.ts": `
+let type: unknown;
+(Reflect as any).metadata = (key: string, value: unknown) => () => { if (key === 'design:type') type = value; };
+class Thing { @((target: object, key: string) => {}) name!: string; }
+export const handler = async (e: object) => type === String;
+`,
+		"tsconfig.json":                 `{"compilerOptions": {"experimentalDecorators": true, "emitDecoratorMetadata": true}}`,
+		"node_modules/esbuild/index.js": "exports.transformSync = () => { throw new Error('esbuild is used') };\n",
+	}, "./index.ts")
+	if o := k.send("1", `{}`); string(o.Result) != "true" {
+		t.Errorf("got %s, %+v", o.Result, o)
+	}
+}
+
 // TestTypeScriptProblems checks the errors of files that are not compiled, or whose imports are missing.
 func TestTypeScriptProblems(t *testing.T) {
+	const await = "export const x = await 1;\nexport const handler = () => x;\n"
 	for name, test := range map[string]struct {
 		compiler string
 		files    map[string]string
@@ -92,8 +187,10 @@ func TestTypeScriptProblems(t *testing.T) {
 			`index.ts is TypeScript, and neither "esbuild" nor "typescript" is installed: run "npm install --prefix `},
 		"declared compiler": {"", map[string]string{"index.ts": "export const handler = (event: object) => {}\n", "package.json": `{"devDependencies": {"typescript": "5"}}`},
 			`is installed: run "npm install --prefix `},
-		"syntax, esbuild":    {"esbuild", map[string]string{"index.ts": "export const handler =\n  (event: ) => {}\n"}, "index.ts:2:11: "},
-		"syntax, typescript": {"typescript", map[string]string{"index.ts": "export const handler =\n  (event: ) => {}\n"}, "index.ts:2:11: "},
+		"await outside of functions, esbuild":    {"esbuild", map[string]string{"index.ts": await}, "index.ts:1:18: Top-level await"},
+		"await outside of functions, typescript": {"typescript", map[string]string{"index.ts": await}, "index.ts: SyntaxError: await is only valid in async functions"},
+		"syntax, esbuild":                        {"esbuild", map[string]string{"index.ts": "export const handler =\n  (event: ) => {}\n"}, "index.ts:2:11: "},
+		"syntax, typescript":                     {"typescript", map[string]string{"index.ts": "export const handler =\n  (event: ) => {}\n"}, "index.ts:2:11: "},
 		"a package of an imported file": {"esbuild", map[string]string{
 			"index.ts": "export { handler } from './lib';\n", "lib.ts": "import gone from 'gone-package';\nexport const handler = () => gone;\n",
 		}, `lib.ts needs the Node package "gone-package", which is not installed: run "npm install --prefix `},

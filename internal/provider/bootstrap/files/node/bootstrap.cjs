@@ -79,7 +79,7 @@ function describe(error) {
   if (error instanceof Error || (error && typeof error === 'object' && 'message' in error && 'name' in error)) {
     [type, message] = [String(error.name), String(error.message)];
     if (notFound(error)) message = missing(importer(error), message) || message; // the handler has loaded it late
-    trace = String(error.stack || '').split('\n').filter((line) => !line.includes(__filename) && !/\bnode:internal\//.test(line));
+    trace = String(error.stack || '').split('\n').filter((line) => !line.includes(__dirname + path.sep) && !/\bnode:internal\//.test(line));
   } else {
     [type, message] = [typeof error, format('%s', error)];
   }
@@ -257,7 +257,7 @@ async function load(file) {
     findByNodePath();
     return await import(pathToFileURL(file));
   } catch (error) {
-    if (error instanceof typescript.NotCompiled) throw new Failure('Runtime.UserCodeSyntaxError', error.message, error);
+    if (error instanceof typescript.NotCompiled) throw new Failure('Runtime.UserCodeSyntaxError', error.message);
     if (error instanceof SyntaxError) {
       const hint = /import statement|'export'/.test(error.message)
         ? ': call the file .mjs, or put "type": "module" into package.json' : '';

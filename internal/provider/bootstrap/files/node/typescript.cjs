@@ -10,7 +10,7 @@ const {pathToFileURL} = require('node:url');
 
 const EXTENSIONS = ['.ts', '.mts', '.cts'];
 const COMPILERS = {esbuild: withESBuild, typescript: withTypeScript};
-const NATIVE = '__pintleImportMetaURL'; // stands for import.meta.url, which CommonJS does not have
+const NEUTRAL = 'source.ts'; // the name of each file for the compilers, which treat imports of .mts as those of ECMAScript modules
 
 const is = (file) => EXTENSIONS.includes(path.extname(file).toLowerCase());
 
@@ -23,25 +23,21 @@ function install(file) {
   if (!compile) return false;
   for (const extension of EXTENSIONS) {
     require.extensions[extension] = (module, name) => {
-      const text = compile(fs.readFileSync(name, 'utf8').replace(/^\uFEFF/, ''), name);
-      module._compile(`const ${NATIVE} = ${JSON.stringify(pathToFileURL(name).href)};${text}`, name);
+      module._compile(compile(fs.readFileSync(name, 'utf8').replace(/^\uFEFF/, ''), name), name, 'commonjs');
     };
   }
   const resolve = nodeModule._resolveFilename;
   nodeModule._resolveFilename = function (request, parent, ...rest) {
-    try {
-      return resolve.call(this, request, parent, ...rest);
-    } catch (error) {
-      if (error.code !== 'MODULE_NOT_FOUND' || !parent || !parent.filename) throw error;
-      for (const other of alternatives(request, parent.filename)) {
-        try {
-          return resolve.call(this, other, parent, ...rest);
-        } catch {
-          // Try the next one. If none is found, the first error applies.
-        }
+    const importer = parent && parent.filename;
+    if (!importer || /[/\\]node_modules[/\\]/.test(importer)) return resolve.call(this, request, parent, ...rest);
+    for (const other of alternatives(request, importer)) {
+      try {
+        return resolve.call(this, other, parent, ...rest);
+      } catch {
+        // Try the next one.
       }
-      throw error;
     }
+    return resolve.call(this, request, parent, ...rest);
   };
   process.setSourceMapsEnabled(true);
   return true;
@@ -50,7 +46,9 @@ function install(file) {
 // compiler returns a function that compiles a text, or undefined if neither compiler is installed.
 function compiler(file) {
   const load = nodeModule.createRequire(file);
-  for (const [name, start] of Object.entries(COMPILERS)) {
+  const compilers = Object.entries(COMPILERS);
+  if (settings(file).options.emitDecoratorMetadata) compilers.reverse(); // esbuild does not have it
+  for (const [name, start] of compilers) {
     try {
       load.resolve(name);
     } catch {
@@ -64,16 +62,17 @@ function compiler(file) {
 function withESBuild(esbuild) {
   return (text, file) => {
     const {options} = settings(file);
-    const kept = {};
+    const kept = {alwaysStrict: true}; // as in modules
     for (const name of ['experimentalDecorators', 'useDefineForClassFields', 'target', 'verbatimModuleSyntax', 'jsx', 'strict']) {
       if (options[name] !== undefined) kept[name] = options[name];
     }
     try {
-      return esbuild.transformSync(text, {
-        loader: 'ts', format: 'cjs', platform: 'node', target: `node${process.versions.node}`, sourcefile: file, sourcemap: 'inline',
+      const {code, map} = esbuild.transformSync(text, {
+        loader: 'ts', format: 'cjs', platform: 'node', target: `node${process.versions.node}`, sourcefile: NEUTRAL, sourcemap: 'external',
         logLevel: 'silent', supported: {'dynamic-import': false}, tsconfigRaw: {compilerOptions: kept},
-        define: {'import.meta.url': NATIVE, 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename'},
-      }).code;
+        define: {'import.meta': JSON.stringify(meta(file))},
+      });
+      return mapped(code, map, file);
     } catch (error) {
       const [first] = error.errors || [];
       if (!first) throw error;
@@ -85,36 +84,65 @@ function withESBuild(esbuild) {
 function withTypeScript(typescript) {
   return (text, file) => {
     const {options} = settings(file);
-    const {outputText, diagnostics} = typescript.transpileModule(text, {
-      fileName: file, reportDiagnostics: true,
+    const {outputText, sourceMapText, diagnostics} = typescript.transpileModule(text, {
+      fileName: NEUTRAL, reportDiagnostics: true,
       compilerOptions: {
         experimentalDecorators: options.experimentalDecorators, emitDecoratorMetadata: options.emitDecoratorMetadata,
-        useDefineForClassFields: options.useDefineForClassFields, esModuleInterop: true,
-        module: typescript.ModuleKind.CommonJS, target: typescript.ScriptTarget.ES2022, inlineSourceMap: true, inlineSources: true,
+        useDefineForClassFields: definesFields(options), esModuleInterop: true,
+        module: typescript.ModuleKind.CommonJS, target: typescript.ScriptTarget.ES2022 || typescript.ScriptTarget.ES2020,
+        sourceMap: true, inlineSources: true,
       },
+      transformers: {before: [metaTransformer(typescript, meta(file))]},
     });
     const [first] = (diagnostics || []).filter((each) => each.category === typescript.DiagnosticCategory.Error);
     if (first) {
       const at = first.file && first.file.getLineAndCharacterOfPosition(first.start);
       throw located(file, at && at.line + 1, at && at.character + 1, typescript.flattenDiagnosticMessageText(first.messageText, ' '));
     }
-    return outputText.replaceAll('import.meta.url', NATIVE);
+    return mapped(outputText, sourceMapText, file);
   };
+}
+
+// mapped returns a compiled text with its source map.
+function mapped(code, map, file) {
+  const text = JSON.stringify({...JSON.parse(map), sources: [pathToFileURL(file).href]});
+  return `${code}\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(text).toString('base64')}\n`;
+}
+
+// meta returns the value of import.meta, which CommonJS does not have.
+function meta(file) {
+  return {url: pathToFileURL(file).href, dirname: path.dirname(file), filename: file};
+}
+
+// metaTransformer returns a transformer of typescript that replaces import.meta.
+function metaTransformer(typescript, value) {
+  return (context) => (source) => {
+    const members = () => Object.entries(value).map(([name, text]) => (
+      context.factory.createPropertyAssignment(name, context.factory.createStringLiteral(text))));
+    const visit = (node) => (typescript.isMetaProperty(node) && node.keywordToken === typescript.SyntaxKind.ImportKeyword
+      ? context.factory.createParenthesizedExpression(context.factory.createObjectLiteralExpression(members()))
+      : typescript.visitEachChild(node, visit, context));
+    return typescript.visitNode(source, visit);
+  };
+}
+
+// definesFields returns the option useDefineForClassFields, whose default depends on the target of the project. That is not the target
+// that files are compiled for.
+function definesFields({useDefineForClassFields: option, target}) {
+  return option === undefined && target !== undefined ? /^es(next|20(2[2-9]|[3-9]))/i.test(target) : option;
 }
 
 function located(file, line, column, text) {
   return new NotCompiled(`${path.basename(file)}${line ? `:${line}:${column}` : ''}: ${text}`);
 }
 
-// alternatives returns other names of a module that was not found: the source of a compiled file, and the targets of the paths in
-// tsconfig.json. Source: TypeScript, Module resolution, "File extension substitution" and "paths".
+// alternatives returns other names of a module, to be tried first: the source of a compiled file, which may be older, and the targets of
+// paths and baseUrl in tsconfig.json. Source: TypeScript, Module resolution, "File extension substitution", "paths" and "baseUrl".
 function* alternatives(request, importer) {
-  const source = request.replace(/\.([cm]?)js$/, '.$1ts');
-  if (/^\.{0,2}[/\\]/.test(request) || path.isAbsolute(request)) {
-    if (source !== request) yield source;
-    if (!path.isAbsolute(request)) return;
-  }
-  const {paths, base} = settings(importer);
+  const relative = /^\.{0,2}([/\\]|$)/.test(request) || path.isAbsolute(request);
+  if (relative && is(importer)) yield* sources(request);
+  if (relative || request.startsWith('node:') || nodeModule.builtinModules.includes(request)) return;
+  const {paths, base, baseUrl} = settings(importer);
   for (const [pattern, targets] of Object.entries(paths)) {
     const [before, after] = pattern.split('*');
     const fits = after === undefined ? request === pattern
@@ -122,52 +150,67 @@ function* alternatives(request, importer) {
     if (!fits || !Array.isArray(targets)) continue;
     const part = after === undefined ? '' : request.slice(before.length, request.length - after.length);
     for (const target of targets) {
-      const name = path.resolve(base, target.replace('*', () => part));
-      yield name;
-      yield name.replace(/\.([cm]?)js$/, '.$1ts');
+      const name = path.resolve(baseUrl || base, target.replace('*', () => part));
+      if (!name.endsWith('.d.ts')) yield* [...sources(name), name];
     }
   }
+  if (baseUrl) yield* [...sources(path.resolve(baseUrl, request)), path.resolve(baseUrl, request)];
+}
+
+// sources returns the names of the TypeScript files that a module may be compiled from.
+function sources(name) {
+  const source = name.replace(/\.([cm]?)js$/, '.$1ts');
+  return source === name ? [`${name}.ts`, `${name}/index.ts`] : [source];
 }
 
 const known = new Map(); // settings by directory
 
-// settings returns the options of the nearest tsconfig.json above a file that concern one file, and its paths, which are relative to base.
+// settings returns the options of the nearest tsconfig.json above a file that concern one file, its baseUrl, and its paths, which are
+// relative to the baseUrl, or else to base.
 function settings(file) {
   const dir = path.dirname(file);
   if (!known.has(dir)) {
     const config = path.join(dir, 'tsconfig.json');
-    let found;
-    if (fs.existsSync(config)) found = read(config, 0);
+    let found = {options: {}, paths: {}};
+    if (fs.existsSync(config)) read(config, found, 0);
     else if (dir !== path.dirname(dir)) found = settings(dir);
-    known.set(dir, found || {options: {}, paths: {}, base: dir});
+    known.set(dir, found);
   }
   return known.get(dir);
 }
 
-// read returns the settings of a file and of those that it extends.
-function read(config, depth) {
-  const dir = path.dirname(config);
-  let found = {options: {}, paths: {}, base: dir};
+// read adds the settings of a file, and before them those of the files that it extends.
+function read(config, found, depth) {
   let text;
   try {
     text = parse(fs.readFileSync(config, 'utf8'));
   } catch {
-    return found; // the compiler of the project reports what is wrong with it
+    return; // with syntax errors, it has no effect
   }
+  const dir = path.dirname(config);
   for (const parent of depth < 10 ? [text.extends || []].flat() : []) {
-    try {
-      const load = nodeModule.createRequire(config);
-      const name = /\.json$/.test(parent) ? parent : `${parent}.json`;
-      const {options, paths, base} = read(/^\.{0,2}[/\\]/.test(parent) ? path.resolve(dir, name) : load.resolve(parent), depth + 1);
-      found = {options: {...found.options, ...options}, paths, base};
-    } catch {
-      // A configuration that is not installed changes nothing.
-    }
+    const at = extended(parent, config);
+    if (at) read(at, found, depth + 1); // a configuration that is not installed changes nothing
   }
   const options = text.compilerOptions || {};
-  found.options = {...found.options, ...options};
-  if (options.paths) [found.paths, found.base] = [options.paths, path.resolve(dir, options.baseUrl || '.')];
-  return found;
+  Object.assign(found.options, options);
+  if (options.baseUrl) found.baseUrl = path.resolve(dir, options.baseUrl);
+  if (options.paths) Object.assign(found, {paths: options.paths, base: dir});
+}
+
+// extended returns the file that a tsconfig.json extends: a path, or a file of a package.
+function extended(name, config) {
+  if (/^\.{0,2}[/\\]/.test(name)) return path.resolve(path.dirname(config), name.endsWith('.json') ? name : `${name}.json`);
+  const load = nodeModule.createRequire(config);
+  for (const each of [name, `${name}/tsconfig.json`]) {
+    try {
+      const at = load.resolve(each);
+      if (at.endsWith('.json')) return at;
+    } catch {
+      // Try the next one.
+    }
+  }
+  return undefined;
 }
 
 // parse reads JSON with comments and trailing commas.
