@@ -184,9 +184,13 @@ func TestTypeScriptProblems(t *testing.T) {
 		want     string
 	}{
 		"no compiler": {"", map[string]string{"index.ts": "export const handler = (event: object) => {}\n"},
-			`index.ts is TypeScript, and neither "esbuild" nor "typescript" is installed: run "npm install --prefix `},
+			`index.ts is TypeScript, and neither "esbuild" nor "typescript" 4 to 6 is installed: run "npm install --prefix `},
 		"declared compiler": {"", map[string]string{"index.ts": "export const handler = (event: object) => {}\n", "package.json": `{"devDependencies": {"typescript": "5"}}`},
 			`is installed: run "npm install --prefix `},
+		"typescript 7": {"", map[string]string{
+			"index.ts": "export const handler = (event: object) => {}\n", "package.json": `{"devDependencies": {"typescript": "7"}}`,
+			"node_modules/typescript/index.js": "exports.version = '7.0.2';\n",
+		}, `neither "esbuild" nor "typescript" 4 to 6 is installed: run "npm install --prefix `},
 		"await outside of functions, esbuild":    {"esbuild", map[string]string{"index.ts": await}, "index.ts:1:18: Top-level await"},
 		"await outside of functions, typescript": {"typescript", map[string]string{"index.ts": await}, "index.ts: SyntaxError: await is only valid in async functions"},
 		"syntax, esbuild":                        {"esbuild", map[string]string{"index.ts": "export const handler =\n  (event: ) => {}\n"}, "index.ts:2:11: "},
@@ -204,7 +208,7 @@ func TestTypeScriptProblems(t *testing.T) {
 			if o.Kind != local.InitFailed || !strings.Contains(o.Message, test.want) {
 				t.Errorf("got %+v", o)
 			}
-			if declared := strings.Contains(o.Message, "--save-dev esbuild"); declared != (name == "no compiler") {
+			if declared := strings.Contains(o.Message, "--save-dev esbuild"); declared != (name == "no compiler" || name == "typescript 7") {
 				t.Errorf("the command is not that for the package.json: %s", o.Message)
 			}
 		})

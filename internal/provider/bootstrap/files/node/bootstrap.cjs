@@ -303,11 +303,12 @@ function missing(file, message) {
   return `${text}start Pintle with --node-modules and a folder that has it`;
 }
 
-// declared reports whether the package.json of a folder names a compiler for TypeScript.
+// declared reports whether the package.json of a folder names a compiler for TypeScript that is not installed.
 function declared(folder) {
+  const installed = (name) => nodeModule.createRequire(file).resolve.paths(name).some((each) => fs.existsSync(path.join(each, name)));
   try {
     const {dependencies, devDependencies} = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
-    return ['esbuild', 'typescript'].some((name) => name in {...dependencies, ...devDependencies});
+    return ['esbuild', 'typescript'].some((name) => name in {...dependencies, ...devDependencies} && !installed(name));
   } catch {
     return false; // it does not exist, or npm reports what is wrong with it
   }
@@ -315,7 +316,7 @@ function declared(folder) {
 
 // uncompiled says what to install for a TypeScript file.
 function uncompiled(file) {
-  const text = `${path.basename(file)} is TypeScript, and neither "esbuild" nor "typescript" is installed`;
+  const text = `${path.basename(file)} is TypeScript, and neither "esbuild" nor "typescript" 4 to 6 is installed`;
   const folder = project && packageFolder(path.dirname(file));
   if (!folder) return `${text}: compile it`;
   return `${text}: run "${install(folder, declared(folder) ? '' : '--save-dev esbuild')}"`;

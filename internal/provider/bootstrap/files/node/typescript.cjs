@@ -54,7 +54,8 @@ function compiler(file) {
     } catch {
       continue; // it is not installed
     }
-    return start(load(name));
+    const loaded = load(name);
+    if (loaded.transformSync || loaded.transpileModule) return start(loaded); // TypeScript 7 has no API for this
   }
   return undefined;
 }
