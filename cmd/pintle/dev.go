@@ -38,7 +38,7 @@ parameter file, and the source of local providers and macros:
   a Go package       its files, embedded files, go.mod, and all packages that it
                      imports from the same module or workspace
   a Python or Node   the files of the language in its directory and below, and
-  handler            package.json
+  handler            package.json and tsconfig.json
   an executable      the file; for a directory with bootstrap, all executables
 
 When you save a provider, dev builds or starts it again, and the next request runs the

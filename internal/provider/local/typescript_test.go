@@ -113,10 +113,11 @@ export const handler = async (e: object) => import.meta.url.endsWith('/index.ts'
 			"tsconfig.json": `{"compilerOptions": {"baseUrl": "./src"}}`,
 		}},
 		"paths before packages": {"", map[string]string{
-			"index.ts": "import { a } from 'a';\nimport { b } from 'b';\nexport const handler = async (e: object) => a && b;\n",
+			"index.ts": "import { a } from 'a';\nimport { b } from 'b';\nimport { c } from '@app/c';\nexport const handler = async (e: object) => a && b && c;\n",
 			"src/a.ts": "export const a: boolean = true;\n", "node_modules/a/index.js": "exports.a = false;\n",
+			"src/c.ts": "export const c: boolean = false;\n", "special/c.ts": "export const c: boolean = true;\n",
 			"types/b.d.ts": "export const b: boolean;\n", "node_modules/b/index.js": "exports.b = true;\n",
-			"tsconfig.json": `{"compilerOptions": {"paths": {"a": ["./none", "./src/a"], "b": ["./types/b.d.ts"]}}}`,
+			"tsconfig.json": `{"compilerOptions": {"paths": {"a": ["./none", "./src/a"], "b": ["./types/b.d.ts"], "@app/*": ["./src/*"], "@app/c": ["./special/c"]}}}`,
 		}},
 		"several extends": {"", map[string]string{
 			"index.ts":           "import { a } from '@/a';\nexport const handler = async (e: object) => a;\n",

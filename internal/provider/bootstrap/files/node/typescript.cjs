@@ -144,7 +144,8 @@ function* alternatives(request, importer) {
   if (relative && is(importer)) yield* sources(request);
   if (relative || request.startsWith('node:') || nodeModule.builtinModules.includes(request)) return;
   const {paths, base, baseUrl} = settings(importer);
-  for (const [pattern, targets] of Object.entries(paths)) {
+  const prefix = (pattern) => (pattern.includes('*') ? pattern.indexOf('*') : Number.MAX_SAFE_INTEGER); // an exact name comes first
+  for (const [pattern, targets] of Object.entries(paths).sort(([a], [b]) => prefix(b) - prefix(a))) {
     const [before, after] = pattern.split('*');
     const fits = after === undefined ? request === pattern
       : request.length >= before.length + after.length && request.startsWith(before) && request.endsWith(after);
