@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,9 @@ type checkOptions struct {
 	output                            string
 	timeout, settle                   time.Duration
 	sns, ros, list, log               bool
+
+	of   *templateResource // of the template, if the target is one
+	code string            // the directory for inline code of a template
 }
 
 // checkCommands is the command that tests a provider against the rules of the protocol.
@@ -63,11 +67,13 @@ including failures and retries, and check each answer against the rules of the
 protocol. It needs no stack and no cloud, and works for providers in any language.
 TARGET is a name in pintle.yaml, or any target that pintle.yaml accepts: a Go package,
 an executable, a directory with bootstrap, a .py, .js or .ts file, a URL. It can also be
-the ARN of a Lambda function or of an SNS topic.
+the ARN of a Lambda function or of an SNS topic, or a template: then the function that
+handles the resource runs here, with the properties of the resource.
 
   pintle check ./provider -p '{"Name": "a"}'
   pintle check ./provider -p @a.json --update @b.json --replace @c.json --bad '{"Name": ""}'
   pintle check handler.py --template template.yaml --resource Note
+  pintle check template.yaml --resource Note
   pintle check --list
 
 The provider really creates, updates and deletes resources, so use properties that do
@@ -146,6 +152,12 @@ func (a *checkCommands) check(ctx context.Context, o *checkOptions, name string)
 	if err != nil {
 		return err
 	}
+	dir, err := os.MkdirTemp("", "pintle-check-")
+	if err != nil {
+		return failed(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // it is in the system's temporary directory
+	o.code = filepath.Join(dir, "code")
 	config, err := a.checked(o, name)
 	if err != nil {
 		return err
@@ -158,11 +170,6 @@ func (a *checkCommands) check(ctx context.Context, o *checkOptions, name string)
 			return err
 		}
 	}
-	dir, err := os.MkdirTemp("", "pintle-check-")
-	if err != nil {
-		return failed(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // it is in the system's temporary directory
 	logger, err := a.logger("", slog.LevelError)
 	if err != nil {
 		return err
@@ -239,7 +246,12 @@ func (a *checkCommands) reached(o *checkOptions, name string) (s harness.Session
 		}
 		s.PublicURL = u
 	}
-	provider, err := a.tried(&invokeOptions{project: o.project, region: o.region, timeout: o.timeout, ros: o.ros, sns: o.sns}, name)
+	how := &invokeOptions{project: o.project, region: o.region, timeout: o.timeout, ros: o.ros, sns: o.sns}
+	if isTemplate(a.path(name)) {
+		err = a.templated(o, how, &s, name)
+		return s, err
+	}
+	provider, err := a.tried(how, name)
 	if err == nil {
 		s.Provider, s.Functions, s.Calls = provider.Framework, provider.Functions, provider.Calls
 		return s, nil
@@ -253,7 +265,7 @@ func (a *checkCommands) reached(o *checkOptions, name string) (s harness.Session
 
 // states reads the properties.
 func (a *checkCommands) states(o *checkOptions, c *check.Config) (err error) {
-	if o.template != "" && o.properties != "" {
+	if o.template != "" && o.properties != "" && o.of == nil {
 		return usagef("give one of them", "properties are set by both --properties and --template")
 	}
 	if o.template == "" && (o.resource != "" || o.parameterFile != "" || len(o.parameters) > 0) {
@@ -273,10 +285,15 @@ func (a *checkCommands) states(o *checkOptions, c *check.Config) (err error) {
 			return err
 		}
 	}
-	if o.template != "" {
-		return a.fromTemplate(o, c)
+	if o.template == "" {
+		return nil
 	}
-	return nil
+	if o.of == nil {
+		if o.of, err = a.templateResource(o); err != nil {
+			return err
+		}
+	}
+	return a.fromTemplate(o, o.of, c)
 }
 
 // object reads the JSON object of a flag, or of the file that it names.

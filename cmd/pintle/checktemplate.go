@@ -13,11 +13,18 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// fromTemplate takes the properties of a resource from a template.
-func (a *checkCommands) fromTemplate(o *checkOptions, c *check.Config) error {
+// templateResource is the resource of a template that a check is about.
+type templateResource struct {
+	language template.Language
+	partial  *template.Partial
+	resource *template.Resource
+}
+
+// templateResource finds the resource that --resource names, or the only custom one.
+func (a *checkCommands) templateResource(o *checkOptions) (*templateResource, error) {
 	p, err := a.locate(filepath.Dir(a.path(o.template)), "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d := &deployOptions{template: o.template, parameters: o.parameters, parameterFile: o.parameterFile}
 	if p.project == nil {
@@ -25,22 +32,33 @@ func (a *checkCommands) fromTemplate(o *checkOptions, c *check.Config) error {
 	}
 	want, err := a.desire(p, d)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	t, err := want.parsed()
 	if err != nil {
-		return usageError(fmt.Errorf("%s: %w", o.template, err), "pintle validate "+o.template+" says more")
+		return nil, usageError(fmt.Errorf("%s: %w", o.template, err), "pintle validate "+o.template+" says more")
 	}
 	partial, err := want.foreseen(t, a.region(want.language, o.region), []string{stackIDOf(want.language)}, nil)
 	if err != nil {
-		return usageError(fmt.Errorf("%s: %w", o.template, err))
+		return nil, usageError(fmt.Errorf("%s: %w", o.template, err))
 	}
 	r, err := oneResource(partial, o.resource)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	properties := r.Properties
-	if want.language == template.ROS {
+	return &templateResource{want.language, partial, r}, nil
+}
+
+// fromTemplate takes the properties of a resource from a template, unless -p sets them, and its type.
+func (a *checkCommands) fromTemplate(o *checkOptions, of *templateResource, c *check.Config) error {
+	partial, r, properties := of.partial, of.resource, of.resource.Properties
+	if c.ResourceType == "" {
+		c.ResourceType = r.Type
+	}
+	if o.properties != "" {
+		return nil
+	}
+	if of.language == template.ROS {
 		properties, c.Dialect, c.Region = r.Properties.Get("Parameters"), wire.ROS, o.region
 		if c.SNS || c.Session.Send != nil {
 			return usagef("", "ROS requests cannot be sent to SNS or AWS, and the template is a ROS template")
@@ -60,9 +78,7 @@ func (a *checkCommands) fromTemplate(o *checkOptions, c *check.Config) error {
 	for _, parameter := range scope.Parameters {
 		c.SecretValues = append(c.SecretValues, parameter.Secrets()...) // a provider may split joined values
 	}
-	if c.Properties = v.JSON(); c.ResourceType == "" {
-		c.ResourceType = r.Type
-	}
+	c.Properties = v.JSON()
 	return nil
 }
 

@@ -166,23 +166,29 @@ var (
 	commonLine = regexp.MustCompile(`\b(module\.exports|exports\.\w+|exports\[)`)
 )
 
-// packInline creates a zip file from the inline code of a template. The file in it is index.py, index.js, or
-// index.mjs if the text is an ECMAScript module, which only newer versions of Node detect. The output is
-// deterministic.
-func packInline(text, runtime string) ([]byte, error) {
+// InlineName returns the name of the file with the inline code of a template: index.py, index.js, or index.mjs if the
+// text is an ECMAScript module, which only newer versions of Node detect. The error is an [Error] for a runtime without
+// inline code, or a text that is too long.
+func InlineName(text, runtime string) (string, error) {
 	language, ok := bootstrap.ForRuntime(runtime)
-	if !ok {
-		return nil, invalid("ZipFile can only be used when Runtime is set to either of nodejs*, python*.")
+	switch {
+	case !ok:
+		return "", invalid("ZipFile can only be used when Runtime is set to either of nodejs*, python*.")
+	case len(text) > maxInline:
+		return "", invalid("Inline code must not be longer than %d bytes.", maxInline)
+	case language == bootstrap.Python:
+		return "index.py", nil
+	case moduleLine.MatchString(text) && !commonLine.MatchString(text):
+		return "index.mjs", nil
 	}
-	if len(text) > maxInline {
-		return nil, invalid("Inline code must not be longer than %d bytes.", maxInline)
-	}
-	name := "index.py"
-	if language == bootstrap.Node {
-		name = "index.js"
-		if moduleLine.MatchString(text) && !commonLine.MatchString(text) {
-			name = "index.mjs"
-		}
+	return "index.js", nil
+}
+
+// packInline creates a zip file from the inline code of a template. The output is deterministic.
+func packInline(text, runtime string) ([]byte, error) {
+	name, err := InlineName(text, runtime)
+	if err != nil {
+		return nil, err
 	}
 	var b bytes.Buffer
 	archive := zip.NewWriter(&b)
