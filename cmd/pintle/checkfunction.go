@@ -102,12 +102,15 @@ func (f *templateFunctions) provider(o *invokeOptions) (node.Apart, error) {
 		if err != nil {
 			return node.Apart{}, err
 		}
+		*part.into = &project.Function{Target: user.LogicalID}
+		if slices.ContainsFunc(f.p.Providers, func(p project.Provider) bool { return p.Name == user.LogicalID }) {
+			continue // one function for both
+		}
 		declared, err := f.declared(user)
 		if err != nil {
 			return node.Apart{}, err
 		}
 		f.p.Providers = append(f.p.Providers, declared)
-		*part.into = &project.Function{Target: declared.Name}
 	}
 	f.p.Dir = f.root
 	return apart(o, &f.p, made)
