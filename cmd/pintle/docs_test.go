@@ -51,10 +51,28 @@ import uuid, cfnresponse
 def handler(event, context):
     cfnresponse.send(event, context, cfnresponse.SUCCESS, {}, str(uuid.uuid4()))
 END
+cat > template.yaml <<'END'
+Resources:
+  Function:
+    Type: AWS::Lambda::Function
+    Properties:
+      Runtime: python3.13
+      Handler: index.handler
+      Role: arn:aws:iam::123456789012:role/function
+      Code:
+        ZipFile: |
+          import uuid, cfnresponse
+          def handler(event, context):
+              cfnresponse.send(event, context, cfnresponse.SUCCESS, {}, str(uuid.uuid4()))
+  Note:
+    Type: Custom::Note
+    Properties: {ServiceToken: !GetAtt Function.Arn, Name: a}
+END
 `,
 		instead: []string{
 			"go install ./cmd/pintle\n", "true\n",
 			`pintle check handler.py -p '{"Name": "a"}' `, `{ pintle check handler.py -p '{"Name": "a"}' || true; } | grep id-changed `,
+			"pintle check template.yaml --resource Note ", "{ pintle check template.yaml --resource Note || true; } | grep id-changed ",
 		},
 	},
 	{
