@@ -11,17 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
 // TestSecretOutputs checks which callers see secret outputs of a server on each store, and that the audit list records each access
 // without the values.
 func TestSecretOutputs(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { testSecretOutputs(t) })
-	t.Run("postgres", func(t *testing.T) {
-		testSecretOutputs(t, "--database", pgtest.Start(t, pgtest.Options{}).Database(t), "--key-file", filepath.Join(t.TempDir(), "keys"))
-	})
+	onBothStores(t, testSecretOutputs)
 }
 
 func testSecretOutputs(t *testing.T, args ...string) {

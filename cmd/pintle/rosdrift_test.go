@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/api/rosclient"
-	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
@@ -25,29 +21,12 @@ const rosReadable = `{"ROSTemplateFormatVersion": "2015-09-01", "Parameters": {"
 
 // TestROSReadsSurviveKill kills the server while a provider reads a resource of a ROS stack. The Read is sent once more.
 func TestROSReadsSurviveKill(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { testROSReadsSurviveKill(t) })
-	t.Run("postgres", func(t *testing.T) {
-		testROSReadsSurviveKill(t, "--database", pgtest.Start(t, pgtest.Options{}).Database(t), "--key-file", filepath.Join(t.TempDir(), "keys"))
-	})
+	onBothStores(t, testROSReadsSurviveKill)
 }
 
 func testROSReadsSurviveKill(t *testing.T, args ...string) {
-	dir := t.TempDir()
-	shelf := filepath.Join(dir, "shelf")
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	hall, err := net.Listen("tcp", "127.0.0.1:0")
-	check(err)
-	defer hall.Close()
-	t.Setenv("SHELF", shelf)
-	t.Setenv("MEETING", hall.Addr().String())
-	program, err := exec.LookPath("reader")
-	check(err)
-	server := serve(t, filepath.Join(dir, "data"), append(args, "--provider", "File="+program)...)
+	server := serveReader(t, args...)
+	check := server.check
 	call := func(out any, action string, pairs ...string) error {
 		client, err := rosclient.New(rosclient.Config{
 			Endpoint: server.url, Region: "cn-hangzhou",
@@ -67,19 +46,11 @@ func testROSReadsSurviveKill(t *testing.T, args ...string) {
 		return call(&stack, "GetStack", "StackId", id) == nil && stack.Status == "CREATE_COMPLETE"
 	})
 
-	check(os.WriteFile(filepath.Join(shelf, "a.json"), []byte(`{"size": 7, "key": "swordfish"}`), 0o600))
-	check(os.WriteFile(filepath.Join(shelf, "meet"), nil, 0o600))
+	check(os.WriteFile(filepath.Join(server.shelf, "a.json"), []byte(`{"size": 7, "key": "swordfish"}`), 0o600))
+	server.holdRead()
 	var detection struct{ DriftDetectionID string }
 	check(call(&detection, "DetectStackDrift", "StackId", id))
-	check(hall.(*net.TCPListener).SetDeadline(time.Now().Add(patience)))
-	guest, err := hall.Accept()
-	check(err)
-	_, err = bufio.NewReader(guest).ReadString('\n')
-	check(err)
-	server.kill()
-	check(os.Remove(filepath.Join(shelf, "meet")))
-	check(guest.Close())
-	server.start()
+	server.restartInRead()
 
 	var end struct {
 		DriftDetectionStatus, StackDriftStatus string
@@ -113,11 +84,7 @@ func testROSReadsSurviveKill(t *testing.T, args ...string) {
 	if diff := cmp.Diff([]string{"A MODIFIED", "/Parameters/Size: 5 -> 7", "/Parameters/Key: ***** -> *****"}, got); diff != "" {
 		t.Errorf("differences (-want +got):\n%s", diff)
 	}
-	log, err := os.ReadFile(filepath.Join(shelf, "log"))
-	check(err)
-	if diff := cmp.Diff([]string{"Create a", "Read a", "Read a"}, strings.Split(strings.TrimSpace(string(log)), "\n")); diff != "" {
-		t.Errorf("requests of the provider (-want +got):\n%s", diff)
-	}
+	server.wantRequests("Create a", "Read a", "Read a")
 	for _, secret := range []string{"hunter2", "swordfish"} {
 		if strings.Contains(server.output(), secret) {
 			t.Errorf("the server's log contains %s", secret)
