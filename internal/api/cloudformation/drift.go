@@ -3,9 +3,7 @@ package cloudformation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
@@ -162,9 +160,9 @@ func (f drifts) describeStackDriftDetectionStatus(
 		drifted := report.Drifted()
 		out.DetectionStatus, out.StackDriftStatus, out.DriftedStackResourceCount = "DETECTION_COMPLETE", driftStatus(report), &drifted
 		if failed := report.Unknown(); len(failed) > 0 {
-			out.DetectionStatus, out.DetectionStatusReason = "DETECTION_FAILED", "Failed to detect drift. "+undetected(failed)
+			out.DetectionStatus, out.DetectionStatusReason = "DETECTION_FAILED", "Failed to detect drift. "+drift.Problems(failed)
 		} else if unasked := report.Unasked(); len(unasked) > 0 {
-			out.DetectionStatusReason = "Not all resources were checked. " + undetected(unasked)
+			out.DetectionStatusReason = "Not all resources were checked. " + drift.Problems(unasked)
 		} else if report.Checks() == 0 {
 			out.DetectionStatusReason = noDrift
 		}
@@ -173,21 +171,6 @@ func (f drifts) describeStackDriftDetectionStatus(
 		out.Timestamp = report.Checked
 	}
 	return out, err
-}
-
-// mostUndetected is the maximum number of resources that a reason names.
-const mostUndetected = 5
-
-// undetected lists resources that could not be compared.
-func undetected(failed []drift.Resource) string {
-	var texts []string
-	for _, r := range failed[:min(len(failed), mostUndetected)] {
-		texts = append(texts, string(r.Logical)+": "+r.Problem)
-	}
-	if more := len(failed) - mostUndetected; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(texts, "; ")
 }
 
 type describeStackResourceDriftsInput struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -200,14 +199,14 @@ func (f drifts) getStackDriftDetectionStatus(
 		out.DriftDetectionStatus, out.StackDriftStatus, out.DriftedStackResourceCount = "DETECTION_COMPLETE", driftStatus(report), &count
 		switch failed, unasked := report.Unknown(), report.Unasked(); {
 		case len(failed) > 0:
-			out.DriftDetectionStatus, out.DriftDetectionStatusReason = "DETECTION_FAILED", "Failed to detect drift. "+undetected(failed)
+			out.DriftDetectionStatus, out.DriftDetectionStatusReason = "DETECTION_FAILED", "Failed to detect drift. "+drift.Problems(failed)
 		case operation.Number != stack.Operation:
 			out.DriftDetectionStatusReason = superseded
 			if out.StackDriftStatus == inSync {
 				out.StackDriftStatus = notChecked // only some resources have a result that is still valid
 			}
 		case len(unasked) > 0:
-			out.DriftDetectionStatusReason = "Not all resources were checked. " + undetected(unasked)
+			out.DriftDetectionStatusReason = "Not all resources were checked. " + drift.Problems(unasked)
 		case report.Checks() == 0:
 			out.DriftDetectionStatusReason = noDrift
 		default:
@@ -228,21 +227,6 @@ func checkedAt(report drift.Report) time.Time {
 		}
 	}
 	return at
-}
-
-// mostUndetected is the maximum number of resources that a reason names.
-const mostUndetected = 5
-
-// undetected lists resources that could not be compared.
-func undetected(failed []drift.Resource) string {
-	var texts []string
-	for _, r := range failed[:min(len(failed), mostUndetected)] {
-		texts = append(texts, string(r.Logical)+": "+r.Problem)
-	}
-	if more := len(failed) - mostUndetected; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(texts, "; ")
 }
 
 // resourceDriftView is the drift of a resource.

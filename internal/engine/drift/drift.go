@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/engine/native"
@@ -299,4 +300,19 @@ func typed(schema *native.Schema, properties value.Value) value.Value {
 		}
 	}
 	return properties
+}
+
+// mostProblems is the maximum number of resources that [Problems] names.
+const mostProblems = 5
+
+// Problems returns why resources could not be compared, in one line that names at most five of them.
+func Problems(resources []Resource) string {
+	var texts []string
+	for _, r := range resources[:min(len(resources), mostProblems)] {
+		texts = append(texts, string(r.Logical)+": "+r.Problem)
+	}
+	if more := len(resources) - mostProblems; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(texts, "; ")
 }
