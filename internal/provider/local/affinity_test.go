@@ -3,6 +3,7 @@ package local_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
@@ -28,6 +29,16 @@ func TestAffinity(t *testing.T) {
 		return seen.Pid
 	}
 
+	idle := func() { // an outcome is reported before its process is ready for the next event
+		k.t.Helper()
+		for start := time.Now(); k.Idle("P") != 1; time.Sleep(time.Millisecond) {
+			if time.Since(start) > patience {
+				k.t.Fatal("no process became idle")
+			}
+		}
+	}
+
+	k.SetAffinity(patience)
 	invoke("a1", "A", task{Do: "release", Answer: p.addr()})
 	first := p.accept()
 	invoke("a2", "A", task{Do: "describe"}) // the first has not finished yet
@@ -39,6 +50,7 @@ func TestAffinity(t *testing.T) {
 		t.Errorf("a2 was handled by process %d, a1 by %d", got, first.pid)
 	}
 
+	idle()
 	invoke("b1", "B", task{Do: "release", Answer: p.addr()})
 	if busy := p.accept(); busy.pid != first.pid {
 		t.Errorf("an idle process was left alone: %d, %d", busy.pid, first.pid)
@@ -47,10 +59,13 @@ func TestAffinity(t *testing.T) {
 	}
 	invoke("c1", "C", task{Do: "describe"}) // another resource does not wait
 	second := pid("c1")
+	idle()
+	k.SetAffinity(time.Millisecond)
 	invoke("b2", "B", task{Do: "describe"}) // b1 does not finish
 	if got := pid("b2"); got == first.pid {
 		t.Errorf("b2 was handled by the process that has b1")
 	}
+	idle()
 	invoke("c2", "C", task{Do: "describe"})
 	if got := pid("c2"); got != second {
 		t.Errorf("c2 was handled by process %d, c1 by %d", got, second)

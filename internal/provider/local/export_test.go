@@ -4,7 +4,22 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"time"
 )
+
+// SetAffinity sets how long an event waits for the process of the resource's last event.
+func (r *Runtime) SetAffinity(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.affinity = d
+}
+
+// Idle returns how many workers of the provider wait for an event.
+func (r *Runtime) Idle(provider string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.pools[provider].idle)
+}
 
 // HideUsers makes the runtime behave as on a system that does not report the user of a connection. Call it before the
 // first event.

@@ -178,6 +178,7 @@ type Runtime struct {
 	// system does not report that.
 	listensForeign func(net.Addr) bool
 	reportsUsers   func() bool // whether the system reports the user of a connection
+	affinity       time.Duration
 }
 
 // New returns a runtime that accepts events immediately. Processes start when they are needed.
@@ -217,6 +218,7 @@ func New(config Config) (*Runtime, error) {
 	r.cancels = map[string]*cancellation{}
 	r.isForeign, r.listensForeign = isForeign, listensForeign
 	r.pickPort = r.port
+	r.affinity = defaultAffinity
 	r.reportsUsers = sync.OnceValue(func() bool { return reportsUsers(r.isForeign) })
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for _, p := range config.Providers {

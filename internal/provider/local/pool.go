@@ -33,10 +33,10 @@ type held struct {
 }
 
 const (
-	// affinity is how long an event waits for the process that handled the resource's last event. That process has
-	// already sent its answer, or there would be no next event, so it will return soon. Its in-memory state is worth
+	// defaultAffinity is how long an event waits for the process that handled the resource's last event. That process
+	// has already sent its answer, or there would be no next event, so it will return soon. Its in-memory state is worth
 	// the wait.
-	affinity = 500 * time.Millisecond
+	defaultAffinity = 500 * time.Millisecond
 	// maxLast limits the resources whose last worker is known.
 	maxLast = 10_000
 )
@@ -73,7 +73,7 @@ func (p *pool) accept(event Event) error {
 		}
 		if w.resource == event.Resource && len(p.held) < p.provider.Queue {
 			h := &held{event: event, worker: w}
-			h.timer = time.AfterFunc(affinity, func() { p.release(h) })
+			h.timer = time.AfterFunc(p.runtime.affinity, func() { p.release(h) })
 			p.held = append(p.held, h)
 			return nil
 		}
