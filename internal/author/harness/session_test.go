@@ -80,7 +80,7 @@ func TestSessionProcess(t *testing.T) {
 	c := process(t, "process")
 	release := filepath.Join(t.TempDir(), "release")
 	c.Provider.Env[releaseVar] = release
-	s := opened(t, harness.SessionConfig{Provider: c.Provider})
+	s := opened(t, harness.SessionConfig{Provider: c.Provider, Runtime: local.Config{Affinity: time.Minute}})
 	handled := make([]string, 2) // by the process
 	send := func(i int, id wire.RequestID, edit func([]byte) []byte) {
 		r := request()

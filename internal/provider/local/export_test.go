@@ -4,15 +4,7 @@ import (
 	"errors"
 	"net"
 	"slices"
-	"time"
 )
-
-// SetAffinity sets how long an event waits for the process of the resource's last event.
-func (r *Runtime) SetAffinity(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.affinity = d
-}
 
 // Idle returns how many workers of the provider wait for an event.
 func (r *Runtime) Idle(provider string) int {

@@ -47,8 +47,11 @@ const (
 	DefaultIdle        = 5 * time.Minute  // until an unused process ends
 	DefaultInitTimeout = time.Minute      // from the start of a process to its first request for an event
 	DefaultGrace       = 2 * time.Second  // between SIGTERM and SIGKILL
-	DefaultRegion      = "us-east-1"
-	DefaultAccount     = "000000000000"
+	// DefaultAffinity is short because the process that handled the resource's last event has already sent its answer,
+	// or there would be no next event. It will be idle soon, and its in-memory state is worth the wait.
+	DefaultAffinity = 500 * time.Millisecond
+	DefaultRegion   = "us-east-1"
+	DefaultAccount  = "000000000000"
 )
 
 // Errors of [Runtime.Invoke] and [Runtime.Prepare].
@@ -153,6 +156,9 @@ type Config struct {
 	InitTimeout time.Duration
 	// Grace is the time that a process has to end when it is asked to. Zero means [DefaultGrace].
 	Grace time.Duration
+	// Affinity is how long an event waits for the process that handles its resource's last event, instead of going to
+	// another one. Zero means [DefaultAffinity].
+	Affinity time.Duration
 }
 
 // Runtime runs the processes of providers. It is safe for concurrent use.
@@ -178,7 +184,6 @@ type Runtime struct {
 	// system does not report that.
 	listensForeign func(net.Addr) bool
 	reportsUsers   func() bool // whether the system reports the user of a connection
-	affinity       time.Duration
 }
 
 // New returns a runtime that accepts events immediately. Processes start when they are needed.
@@ -186,13 +191,14 @@ func New(config Config) (*Runtime, error) {
 	if config.Done == nil {
 		return nil, errors.New("local runtime: Done is required")
 	}
-	if config.Queue < 0 || config.Idle < 0 || config.InitTimeout < 0 || config.Grace < 0 {
-		return nil, errors.New("local runtime: Queue, Idle, InitTimeout and Grace must not be negative")
+	if config.Queue < 0 || config.Idle < 0 || config.InitTimeout < 0 || config.Grace < 0 || config.Affinity < 0 {
+		return nil, errors.New("local runtime: Queue, Idle, InitTimeout, Grace and Affinity must not be negative")
 	}
 	setDefault(&config.Queue, DefaultQueue)
 	setDefault(&config.Idle, DefaultIdle)
 	setDefault(&config.InitTimeout, DefaultInitTimeout)
 	setDefault(&config.Grace, DefaultGrace)
+	setDefault(&config.Affinity, DefaultAffinity)
 	setDefault(&config.Region, DefaultRegion)
 	setDefault(&config.Account, DefaultAccount)
 	if config.Logger == nil {
@@ -218,7 +224,6 @@ func New(config Config) (*Runtime, error) {
 	r.cancels = map[string]*cancellation{}
 	r.isForeign, r.listensForeign = isForeign, listensForeign
 	r.pickPort = r.port
-	r.affinity = defaultAffinity
 	r.reportsUsers = sync.OnceValue(func() bool { return reportsUsers(r.isForeign) })
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for _, p := range config.Providers {

@@ -32,14 +32,8 @@ type held struct {
 	timer  *time.Timer
 }
 
-const (
-	// defaultAffinity is how long an event waits for the process that handled the resource's last event. That process
-	// has already sent its answer, or there would be no next event, so it will return soon. Its in-memory state is worth
-	// the wait.
-	defaultAffinity = 500 * time.Millisecond
-	// maxLast limits the resources whose last worker is known.
-	maxLast = 10_000
-)
+// maxLast limits the resources whose last worker is known.
+const maxLast = 10_000
 
 func newPool(r *Runtime, provider Provider) *pool {
 	p := &pool{runtime: r, follows: provider.Contract == 0, provider: provider}
@@ -73,7 +67,7 @@ func (p *pool) accept(event Event) error {
 		}
 		if w.resource == event.Resource && len(p.held) < p.provider.Queue {
 			h := &held{event: event, worker: w}
-			h.timer = time.AfterFunc(p.runtime.affinity, func() { p.release(h) })
+			h.timer = time.AfterFunc(p.runtime.config.Affinity, func() { p.release(h) })
 			p.held = append(p.held, h)
 			return nil
 		}
