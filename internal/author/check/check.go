@@ -77,7 +77,8 @@ type Config struct {
 	Verify Reader
 	// Progress is called with each scenario before it runs. Nil means that it is not called.
 	Progress func(Scenario)
-	// Log gets each redacted line that the provider's processes print. Nil drops them.
+	// Log gets each redacted line that the provider's processes print. Nil drops them, except that the error for a
+	// provider that does not start ends with its last lines.
 	Log func(line string)
 }
 
@@ -185,7 +186,11 @@ func Run(ctx context.Context, c Config) (Report, error) {
 		return Report{}, err
 	}
 	s := c.Session
-	s.Log = func(_ wire.RequestID, line string) { c.Log(line) }
+	s.Log = func(_ wire.RequestID, line string) {
+		if c.Log != nil {
+			c.Log(line)
+		}
+	}
 	session, err := harness.Open(ctx, s)
 	if err != nil {
 		return Report{}, err
@@ -221,9 +226,6 @@ func (c *Config) complete() error {
 	}
 	if !slices.ContainsFunc(scenarios, func(s scenario) bool { return c.plays(s.ID) }) {
 		return fmt.Errorf("%w: every scenario is skipped", ErrUsage)
-	}
-	if c.Log == nil {
-		c.Log = func(string) {}
 	}
 	if c.Progress == nil {
 		c.Progress = func(Scenario) {}

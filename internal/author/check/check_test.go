@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -628,6 +629,31 @@ func TestEnds(t *testing.T) {
 	}
 	if _, err := check.Run(t.Context(), script(t, "index.py", "def handler(:")); err == nil || !strings.Contains(err.Error(), "did not start") {
 		t.Errorf("got %v, want that it did not start", err)
+	}
+}
+
+// TestProgramThatDoesNotStart checks that the error for a program that exits at once has its last lines, unless the log
+// has them, and no secrets.
+func TestProgramThatDoesNotStart(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no #! lines")
+	}
+	path := filepath.Join(t.TempDir(), "provider")
+	code := "#!/bin/sh\necho no database for hunter2-hunter2\nexit 1\n"
+	if err := os.WriteFile(path, []byte(code), 0o700); err != nil { //nolint:gosec // it is a program
+		t.Fatal(err)
+	}
+	c := target(t, path, nil)
+	c.Log, c.Properties = nil, json.RawMessage(`{"Password": "hunter2-hunter2"}`)
+	_, err := check.Run(t.Context(), c)
+	if err == nil || !strings.Contains(err.Error(), "did not start") || !strings.HasSuffix(err.Error(), "\nno database for *****") {
+		t.Errorf("got %v, want that it did not start, and its output", err)
+	}
+	var lines []string
+	c.Log = func(line string) { lines = append(lines, line) }
+	_, err = check.Run(t.Context(), c)
+	if err == nil || strings.Contains(err.Error(), "no database") || len(lines) != 1 || !strings.Contains(lines[0], "no database") {
+		t.Errorf("with a log: got %v and the lines %q", err, lines)
 	}
 }
 

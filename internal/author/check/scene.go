@@ -189,6 +189,9 @@ func (s *scene) note(p reply) {
 	}
 	if p.End.Kind == local.InitFailed && !p.Answered && r.report.Requests == 1 {
 		s.err = fmt.Errorf("the provider did not start: %w", p.End.Err)
+		if r.config.Log == nil && len(p.End.Log) > 0 {
+			s.err = fmt.Errorf("%w\n%s", s.err, r.mask(strings.Join(p.End.Log, "\n")))
+		}
 		return
 	}
 	s.outcome.Steps = append(s.outcome.Steps, Step{Request: r.mask(p.what), Response: s.responseText(p), Took: p.Took})

@@ -94,6 +94,9 @@ type End struct {
 	Err error
 	// At is when; zero if it has not ended.
 	At time.Time
+	// Log has the last lines that the process printed, if it exited before it asked for an event. They are redacted.
+	// Otherwise it is nil.
+	Log []string
 	// Delivered says that a process got the request; false for a URL.
 	Delivered bool
 	// Invocation is the request ID of Lambda that its process had; empty for a URL.

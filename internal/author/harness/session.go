@@ -162,7 +162,11 @@ func (s *Session) prepare() (err error) {
 			return
 		}
 		if e := s.find(wire.RequestID(id)); e != nil {
-			e.end(End{Kind: o.Kind, Err: died(o), At: time.Now(), Delivered: o.Delivered, Invocation: o.Invocation, work: o.Work, result: o.Result})
+			end := End{Kind: o.Kind, Err: died(o), At: time.Now(), Delivered: o.Delivered, Invocation: o.Invocation, work: o.Work, result: o.Result}
+			if o.Kind == local.InitFailed && (o.ExitCode != 0 || o.Signal != "") {
+				end.Log = o.Log
+			}
+			e.end(end)
 		}
 	}
 	if s.runtime, err = local.New(c); err == nil && calls != nil {

@@ -246,7 +246,8 @@ func (p Provider) handler() string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + "." + s.names(p.Role)[0]
 }
 
-// mistaken returns a hint for a program that exited immediately without an error.
+// mistaken returns a hint for a program that exited before it asked for an event. A handler that runs as a program either defines its
+// function and exits, or fails to import a module that only the runtimes of handlers provide, such as cfnresponse.
 func (t Target) mistaken() string {
 	if _, ok := bootstrap.Of(t.path); !ok || t.kind != Executable {
 		return ""

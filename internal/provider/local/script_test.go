@@ -516,9 +516,15 @@ func TestScriptOrProgram(t *testing.T) {
 	require.Tool(t, "python3")
 	files := map[string]string{"f.py": "#!/usr/bin/env python3\ndef run(event, context): return 1\n"}
 	k := newScriptKit(t, files, project.Provider{Target: "f.py"}, nil)
+	const hint = ": it is executable and begins with #!, so it was run as a program;"
 	o := k.send("1", "{}")
-	if o.Kind != local.InitFailed || !strings.Contains(o.Message, ": it is executable and begins with #!, so it was run as a program;") {
+	if o.Kind != local.InitFailed || o.ExitCode != 0 || !strings.Contains(o.Message, hint) {
 		t.Errorf("got %s", o)
+	}
+	importing := map[string]string{"f.py": "#!/usr/bin/env python3\nimport cfnresponse\ndef handler(event, context): return 1\n"}
+	o = newScriptKit(t, importing, project.Provider{Target: "f.py"}, nil).send("1", "{}")
+	if o.Kind != local.InitFailed || o.ExitCode != 1 || !strings.Contains(o.Message, hint) {
+		t.Errorf("of a program that cannot import cfnresponse: got %s", o)
 	}
 	k = newScriptKit(t, files, project.Provider{Target: "f.py", Handler: "run"}, nil)
 	wantResult(t, k.send("1", "{}"), "1")

@@ -188,7 +188,7 @@ func (w *worker) hand(inv *invocation) (Outcome, bool) {
 			}
 			outcome := p.body.end("before it asked for an event")
 			outcome.Kind = InitFailed
-			if outcome.Signal == "" && outcome.ExitCode == 0 {
+			if outcome.Signal == "" {
 				outcome.Message += w.pool.provider.Target.mistaken()
 			}
 			return outcome, false
