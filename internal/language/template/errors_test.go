@@ -88,6 +88,7 @@ func TestParseErrors(t *testing.T) {
 		{"rule without assertions", with("Rules: {R: {}}"), "1:9 Template format error: [/Rules/R] Every Rules object must contain an Assertions member."},
 		{"rule with no assertions", with("Rules: {R: {Assertions: []}}"), "1:25 Template format error: [/Rules/R/Assertions] Every Assertions member must be a list of one assertion at least."},
 		{"empty assertion", with("Rules: {R: {Assertions: [{AssertDescription: x}]}}"), "1:26 Template format error: [/Rules/R/Assertions/0] Every Assertions object must contain an Assert member."},
+		{"rule description", with("Rules: {R: {AssertDescription: {a: b}, Assertions: [{Assert: !Equals [a, a]}]}}"), "1:32 Template format error: [/Rules/R/AssertDescription] Every AssertDescription member must be a string."},
 		{"rule property", with("Rules: {R: {Foo: 1, Assertions: [{Assert: !Equals [a, a]}]}}"), "1:13 Invalid template rule property 'Foo'"},
 		{"rule of text", with("Rules: {R: {Assertions: [{Assert: 'true'}]}}"), "1:35 Template format error: Rules can only be boolean operations on parameters"},
 		{"rule of a list", with("Rules: {R: {Assertions: [{Assert: {'Fn::RefAll': String}}]}}"), "1:35 Template format error: Rules can only be boolean operations on parameters"},

@@ -64,6 +64,13 @@ func (p *parser) rule(declared Member, where path) *Rule {
 			r.Condition = m.Value
 		case "Assertions":
 			r.Assertions = p.assertions(s, m.Value, at)
+		case "AssertDescription":
+			if p.template.Language == ROS {
+				p.key(m, at, "Invalid template rule property '%s'", m.Key)
+				break
+			}
+			// Published templates, such as those of Datadog, describe a rule this way. No error shows it.
+			p.scalarText(m.Value, at, m.Key)
 		default:
 			p.key(m, at, "Invalid template rule property '%s'", m.Key)
 		}

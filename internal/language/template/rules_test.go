@@ -69,6 +69,7 @@ Rules:
 		{"Assertions: [{Assert: !Equals [!Ref Env, dev]}]", "assertion 1 does not hold."},
 		{"{RuleCondition: !Equals [!Ref Env, dev], Assertions: [{Assert: !Equals [a, b]}]}", ""},
 		{"{RuleCondition: !Equals [!Ref Env, prod], Assertions: [{Assert: !Equals [a, a]}, {Assert: !Equals [a, b], AssertDescription: not so}]}", "not so"},
+		{"{AssertDescription: what the rule is for, Assertions: [{Assert: !Equals [a, b]}]}", "assertion 1 does not hold."},
 		{"Assertions: [{Assert: !Equals [!Ref 'AWS::Region', eu-west-1]}]", ""},
 		{"Assertions: [{Assert: !Not [!Equals [a, a]]}]", "assertion 1 does not hold."},
 		{"Assertions: [{Assert: !And [!Equals [a, a], !Equals [a, b]]}]", "assertion 1 does not hold."},
