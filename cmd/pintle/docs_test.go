@@ -125,6 +125,7 @@ echo '{"n": 41}' > event.json
 			"pintle env | grep \"$(awk '/aws_access_key_id/ {print $3}' credentials)\"",
 	},
 	{page: "docs/functions.md", begins: "mvn", elsewhere: "it needs Maven and its repository; tools/java/install does the same"},
+	{page: "docs/macros.md", begins: "python3 -m venv", elsewhere: "it downloads a library; TestServerlessByMacro runs the macro"},
 	{page: "docs/install.md", begins: "kubectl", elsewhere: "it needs a cluster; deployment_test.go holds the manifests to the program"},
 	{
 		// The signalling process gets the URL. It is a secret that no command shows.

@@ -72,7 +72,8 @@ func (p *parser) declaredTransform(name Node, where path, position int) {
 	case strings.HasPrefix(name.text, "AWS::Serverless"):
 		p.at(name, where, "Template format error: the transform %s is not supported by Pintle: only AWS expands it.", name.text)
 		p.explain("sam build and sam package leave it in the template; write its resources out as the types they stand for, " +
-			"or deploy the template to AWS and take what GetTemplate returns with TemplateStage Processed")
+			"deploy the template to AWS and take what GetTemplate returns with TemplateStage Processed, " +
+			"or expand it with a macro as docs/macros.md shows")
 	default:
 		p.at(name, where, "%s", unknownTransform(name.text))
 	}
