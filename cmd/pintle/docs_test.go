@@ -90,6 +90,7 @@ END
 	{page: "docs/cdk.md", begins: "pintle describe Site", before: things + "pintle deploy"},
 	{page: "docs/forward.md", begins: "aws cloudformation describe-stacks", elsewhere: "TestForwardLeft runs it"},
 	{page: "docs/forward.md", begins: "aws cloudformation delete-stack", elsewhere: "TestForwardLeft runs it"},
+	{page: "docs/forward.md", begins: "aws cloudformation create-change-set", elsewhere: "TestForwardImport runs it"},
 	{page: "docs/forward.md", begins: "export", elsewhere: "it needs ministack; forward_test.go runs such commands"},
 	{page: "docs/console.md", begins: "pintle serve --dev", after: "pintle console | grep /console/"},
 	{

@@ -66,13 +66,23 @@ func (c Checker) Outline(text string, types bool) (*template.Template, error) {
 
 // Identifiers returns, by logical ID, the properties that together identify an existing resource for its import. It leaves
 // out resources whose type is not known to support imports. A custom resource has one if the template names its provider
-// literally and the provider declares Read. Each provider is asked once.
-func (c Checker) Identifiers(ctx context.Context, t *template.Template) map[string][]string {
+// literally and the provider declares Read. Each provider is asked once, and so are the endpoints of forwarded types for a
+// caller of the account and the region.
+func (c Checker) Identifiers(ctx context.Context, account, region string, t *template.Template) map[string][]string {
 	identifiers, providers := map[string][]string{}, map[string]string{}
+	var types []string
+	for _, r := range t.Resources {
+		types = append(types, r.Type)
+	}
+	forwarded := c.env.native.ForwardedIdentifiers(ctx, account, region, types)
 	for _, r := range t.Resources {
 		if schema := c.env.native.Schema(r.Type); schema != nil {
-			if schema.Identifier != nil {
-				identifiers[r.LogicalID] = schema.Identifier
+			identifier := schema.Identifier
+			if schema.Forwarded != "" {
+				identifier = forwarded[r.Type]
+			}
+			if identifier != nil {
+				identifiers[r.LogicalID] = identifier
 			}
 			continue
 		}

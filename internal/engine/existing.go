@@ -26,7 +26,7 @@ func (o owners) existing(
 ) (lookup, error) {
 	request := &store.Request{Type: store.TypeImport, Logical: r.Logical, Body: &store.RequestBody{
 		Dialect: stack.Dialect, StackID: stack.ID, Region: stack.Region, ResourceType: r.Type,
-		PhysicalID: wire.PhysicalID(r.text()), Properties: value.Object(),
+		PhysicalID: wire.PhysicalID(r.text()), Properties: value.Object(), Identifier: r.Identifier,
 	}}
 	of, err := o.env.native.Find(ctx, request)
 	if missing, ok := errors.AsType[*native.MissingError](err); ok {

@@ -149,7 +149,11 @@ func (d importPlan) draw(in *Options, from *plan.Side, to plan.Side, changes []p
 			result.problem = cmp.Or(result.problem, twice)
 		default:
 			taken[recordKey{r.Type, found.of.ID}] = r.Logical
-			result.resources[r.Logical] = store.Import{ID: found.of.ID, Holder: found.of.Holder}
+			of := store.Import{ID: found.of.ID, Holder: found.of.Holder}
+			if d.native.ForwardedTo(r.Type) != "" {
+				of.Identifier = r.Identifier
+			}
+			result.resources[r.Logical] = of
 		}
 	}
 	if unretained != nil {
@@ -274,12 +278,8 @@ func sameTags(a, b []store.Tag) bool {
 // imports.
 func (d importPlan) checkIdentifier(r *ImportResource, declared string) error {
 	schema := d.native.Schema(r.Type)
-	if schema != nil && schema.Forwarded != "" {
-		return invalid("The following resource types are not supported for resource import: " + r.Type + ", which is forwarded to " +
-			schema.Forwarded + ". Nothing was changed.")
-	}
-	custom := schema == nil && isCustom(r.Type) && d.readers
-	if !custom && (schema == nil || schema.Identifier == nil && !schema.Recorded) {
+	custom, forwarded := schema == nil && isCustom(r.Type) && d.readers, schema != nil && schema.Forwarded != ""
+	if !custom && !forwarded && (schema == nil || schema.Identifier == nil && !schema.Recorded) {
 		return invalid("The following resource types are not supported for resource import: " + r.Type)
 	}
 	want := []string{customIdentifier}
@@ -293,8 +293,12 @@ func (d importPlan) checkIdentifier(r *ImportResource, declared string) error {
 				". Expected [" + strings.Join(want, ", ") + "]")
 		}
 	}
-	if id := r.text(); custom && (id == "" || len(id) > wire.MaxPhysicalID || wire.CleanText(id) != id) {
-		return invalid(fmt.Sprintf("Invalid %s of %s: a physical ID has 1 to %d bytes and no control characters", customIdentifier, r.Logical,
+	if id := r.text(); (custom || forwarded) && (id == "" || len(id) > wire.MaxPhysicalID || wire.CleanText(id) != id) {
+		name := customIdentifier
+		if forwarded { // whose endpoint checks the names of the properties
+			name = "identifier"
+		}
+		return invalid(fmt.Sprintf("Invalid %s of %s: a physical ID has 1 to %d bytes and no control characters", name, r.Logical,
 			wire.MaxPhysicalID))
 	}
 	if r.Type != declared {

@@ -22,7 +22,7 @@ func (d importing) start(
 	s.Touched = true
 	instance := d.addInstance(s.Logical, store.InstanceBody{
 		Type: s.Plan.Type, Token: ask.token, Timeout: ask.timeout, Properties: ask.properties, Metadata: metadata,
-		Holder: of.Holder,
+		Holder: of.Holder, Forwarded: ask.forwarded,
 	})
 	instance.PhysicalID, instance.Imported = of.ID, true
 	s.Instance = instance.Number
@@ -31,9 +31,11 @@ func (d importing) start(
 		return scheduler(d).fail(s, instance, store.VerbImport, problem, properties)
 	}
 	instance.Reached = true
-	ask.tags = nil // an import keeps the tags; the next update sends the stack's
+	if ask.forwarded == nil { // whose endpoint applies them
+		ask.tags = nil // an import keeps the tags; the next update sends the stack's
+	}
 	r := requests(d).send(s, instance, store.TypeImport, ask, value.Value{})
-	r.Body.Holder, instance.Body.ImportedBy = of.Holder, r.ID
+	r.Body.Holder, r.Body.Identifier, instance.Body.ImportedBy = of.Holder, of.Identifier, r.ID
 	scheduler(d).wait(s)
 	return nil
 }
@@ -71,13 +73,15 @@ func (d importing) release(i *store.Instance) {
 // undo releases an instance, and has its service return the resource to its previous holder. No step waits for that.
 func (d importing) undo(i *store.Instance) {
 	d.release(i)
-	if schema := d.native.Schema(i.Body.Type); !i.Reached || schema == nil || schema.Recorded || i.Body.ImportedBy == "" {
+	schema := d.native.Schema(i.Body.Type)
+	recorded := (schema == nil || schema.Recorded) && i.Body.Forwarded == nil // even if the type is not forwarded any more
+	if !i.Reached || recorded || i.Body.ImportedBy == "" {
 		return
 	}
 	// Its instance may no longer be loaded when the request ends: see disowned.
 	r := requests(d).add(i, store.TypeDisown)
 	r.Body.Timeout, r.Body.Properties = i.Body.Timeout, value.Object()
-	r.Body.Holder, r.Body.Import = i.Body.Holder, i.Body.ImportedBy
+	r.Body.Holder, r.Body.Import, r.Body.Forwarded = i.Body.Holder, i.Body.ImportedBy, i.Body.Forwarded
 }
 
 // disowned settles the request that returns an imported resource. If it failed, the resource still names a stack that

@@ -116,6 +116,9 @@ func (d results) record(s *store.Step, i *store.Instance, r *store.Request, v re
 	case store.TypeRead, wire.Plan: // see reads; a Plan has no row
 	case store.TypeImport:
 		if v.success {
+			if v.id != "" && r.Body.Forwarded != nil { // it is known only now
+				i.PhysicalID = v.id
+			}
 			d.confirm(i, r, v)
 		}
 	case wire.Update:

@@ -173,6 +173,9 @@ type Import struct {
 	// Holder is the resource's holder at the time of the lookup, see package registry. The import fails if the holder
 	// has changed since.
 	Holder string `json:"holder,omitempty"`
+	// Identifier has the values of the properties that identify the resource, if another endpoint provides its type;
+	// otherwise nil.
+	Identifier map[string]string `json:"identifier,omitempty"`
 }
 
 // Shown returns the kind that people see.

@@ -181,6 +181,9 @@ type RequestBody struct {
 	// Holder, for [TypeImport], is the required current holder of the resource: see [Import]. For [TypeDisown] it is
 	// the previous holder.
 	Holder string `json:"holder,omitempty"`
+	// Identifier, for [TypeImport], is the identifier of a resource whose type is forwarded: see [Import]. Copies of the
+	// row share it, so it is replaced, not changed.
+	Identifier map[string]string `json:"identifier,omitempty"`
 	// Import, for [TypeDisown], is the request to undo.
 	Import wire.RequestID `json:"import,omitempty"`
 	// Tags are the stack's tags if the type is native and its resources can have tags; nil if the request sets none.

@@ -49,7 +49,7 @@ type Engine interface {
 	Outline(text string, types bool) (*template.Template, error)
 	Parse(text string) (*template.Template, error)
 	Unrecognized(*template.Template) []string
-	Identifiers(ctx context.Context, t *template.Template) map[string][]string
+	Identifiers(ctx context.Context, account, region string, t *template.Template) map[string][]string
 	CreateChangeSet(context.Context, engine.CreateChangeSet) (engine.Planned, error)
 	ChangeSet(context.Context, engine.ChangeSetRef) (engine.ChangeSet, error)
 	ChangeSets(context.Context, store.Stack) ([]engine.ChangeSet, error)

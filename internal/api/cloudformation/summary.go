@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/language/template"
@@ -76,7 +77,11 @@ func (f *handler) getTemplateSummary(ctx context.Context, in getTemplateSummaryI
 		view.ParameterConstraints.AllowedValues = p.AllowedValues
 		out.Parameters = append(out.Parameters, view)
 	}
-	out.ResourceIdentifierSummaries = f.identifiers(ctx, t)
+	caller, err := f.who(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.ResourceIdentifierSummaries = f.identifiers(ctx, caller, t)
 	if in.TemplateSummaryConfig.TreatUnrecognizedResourceTypesAsWarnings {
 		if unknown := f.engine.Unrecognized(t); unknown != nil {
 			out.Warnings = &warningsView{UnrecognizedResourceTypes: unknown}
@@ -86,9 +91,9 @@ func (f *handler) getTemplateSummary(ctx context.Context, in getTemplateSummaryI
 }
 
 // identifiers returns the identifier properties of a template's resource types. Clients need them for imports.
-func (f *handler) identifiers(ctx context.Context, t *template.Template) []identifierSummaryView {
+func (f *handler) identifiers(ctx context.Context, caller api.Caller, t *template.Template) []identifierSummaryView {
 	var list []identifierSummaryView
-	identifiers := f.engine.Identifiers(ctx, t)
+	identifiers := f.engine.Identifiers(ctx, caller.Account, caller.Region, t)
 	for _, r := range t.Resources {
 		identifier := identifiers[r.LogicalID]
 		if identifier == nil {

@@ -69,12 +69,7 @@ func (f *Forwarder) unasked(types []string, reason string) string {
 // Check implements [native.Forward]. It validates one template with all types of an endpoint, and if that fails one
 // template for each type.
 func (f *Forwarder) Check(ctx context.Context, region string, types []string) {
-	of := map[*endpoint][]string{}
-	for _, name := range types {
-		if t, ok := f.Type(name).(*forwarded); ok {
-			of[t.endpoint] = append(of[t.endpoint], name)
-		}
-	}
+	of := f.byEndpoint(types)
 	asked, cancel := context.WithTimeout(ctx, maxCheck)
 	defer cancel()
 	for e, names := range of {
@@ -113,6 +108,17 @@ func (f *Forwarder) Check(ctx context.Context, region string, types []string) {
 	}
 }
 
+// byEndpoint groups the forwarded types among types.
+func (f *Forwarder) byEndpoint(types []string) map[*endpoint][]string {
+	of := map[*endpoint][]string{}
+	for _, name := range types {
+		if t, ok := f.Type(name).(*forwarded); ok {
+			of[t.endpoint] = append(of[t.endpoint], name)
+		}
+	}
+	return of
+}
+
 func (f *Forwarder) learn(region string, types []string, problem string, life time.Duration) {
 	f.checked.mu.Lock()
 	defer f.checked.mu.Unlock()
@@ -129,15 +135,11 @@ const maxCheck = 20 * time.Second
 
 // validate asks the endpoint for a template with one resource of each type.
 func (e *endpoint) validate(ctx context.Context, region string, types []string) error {
-	resources := map[string]any{}
-	for i, name := range types {
-		resources["R"+strconv.Itoa(i)] = map[string]any{"Type": name}
-	}
-	body, err := json.Marshal(map[string]any{"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources})
+	body, err := oneOfEach(types)
 	if err != nil {
 		return err
 	}
-	params := map[string]any{"TemplateBody": string(body)}
+	params := map[string]any{"TemplateBody": body}
 	if !e.moto.Load() {
 		_, err = e.call(ctx, region, cloudFormation, "ValidateTemplate", params)
 		return err
@@ -154,4 +156,14 @@ func (e *endpoint) validate(ctx context.Context, region string, types []string) 
 		return &refusedError{host: e.host, code: answer.Code, message: answer.Message}
 	}
 	return nil
+}
+
+// oneOfEach returns a template with one resource of each type.
+func oneOfEach(types []string) (string, error) {
+	resources := map[string]any{}
+	for i, name := range types {
+		resources["R"+strconv.Itoa(i)] = map[string]any{"Type": name}
+	}
+	body, err := json.Marshal(map[string]any{"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources})
+	return string(body), err
 }

@@ -245,14 +245,6 @@ func TestForwardRefusals(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want %q", err, want)
 	}
-	_, err = w.engine.CreateChangeSet(t.Context(), engine.CreateChangeSet{
-		Stack: engine.Ref{Account: w.account, Region: region, Stack: "s"}, Name: "c", Import: true,
-		Template:  template(map[string]string{"A": thing(`"Name": "a"`, `"DeletionPolicy": "Retain"`)}),
-		Resources: []engine.ImportResource{{Type: "AWS::Test::Thing", Logical: "A", Identifier: map[string]string{"Name": "a"}}},
-	})
-	if want := "AWS::Test::Thing, which is forwarded to "; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
-	}
 	if n := w.endpoint.Calls("CreateStack"); n != 0 {
 		t.Errorf("%d stacks were created", n)
 	}

@@ -26,7 +26,7 @@ func (t *forwarded) Live(ctx context.Context, r *store.Request) (value.Value, er
 		return value.Value{}, unknown(j.failure("%v", err))
 	}
 	if j.place.Account != t.config.Account {
-		return value.Value{}, unknown(j.failure("its account is %s, and the stack is in account %s", t.config.Account, j.place.Account))
+		return value.Value{}, unknown(j.otherAccount())
 	}
 	select {
 	case t.endpoint.slots <- struct{}{}:

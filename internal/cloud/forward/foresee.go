@@ -90,22 +90,33 @@ func (j *job) ask(ctx context.Context, s *inner, d *document, name string) (nati
 			j.config.Log.Warn("a change set at an endpoint was not deleted", "endpoint", j.e.host, "changeSet", name, "error", err)
 		}
 	}()
+	out, err := j.changeSet(ctx, stack, name)
+	if err != nil {
+		return native.Foreseen{}, err
+	}
+	reason := text(out, "StatusReason")
+	switch status := text(out, "Status"); {
+	case status == "CREATE_COMPLETE":
+		return foreseen(objects(out, "Changes"), string(j.r.Logical)), nil
+	case status == "FAILED" && (strings.Contains(reason, "didn't contain changes") || strings.Contains(reason, "No updates are to be performed")):
+		return native.Foreseen{}, nil
+	default:
+		return native.Foreseen{}, j.failure("%s (change set in %s)", reason, status)
+	}
+}
+
+// changeSet waits until a change set of an inner stack is ready or has failed, and returns it.
+func (j *job) changeSet(ctx context.Context, stack, name string) (map[string]any, error) {
 	for look := 0; ; look++ {
 		out, err := j.e.call(ctx, j.place.Region, cloudFormation, "DescribeChangeSet", map[string]any{"StackName": stack, "ChangeSetName": name})
 		if err != nil {
-			return native.Foreseen{}, err
+			return nil, err
 		}
-		reason := text(out, "StatusReason")
-		switch status := text(out, "Status"); {
-		case status == "CREATE_COMPLETE":
-			return foreseen(objects(out, "Changes"), string(j.r.Logical)), nil
-		case status == "FAILED" && (strings.Contains(reason, "didn't contain changes") || strings.Contains(reason, "No updates are to be performed")):
-			return native.Foreseen{}, nil
-		case !strings.HasSuffix(status, "_PENDING") && !strings.HasSuffix(status, "_IN_PROGRESS"):
-			return native.Foreseen{}, j.failure("%s (change set in %s)", reason, status)
+		if status := text(out, "Status"); !strings.HasSuffix(status, "_PENDING") && !strings.HasSuffix(status, "_IN_PROGRESS") {
+			return out, nil
 		}
 		if !backoff.Wait(ctx, backoff.Bound(j.config.Backoff, maxPoll, look/2)) {
-			return native.Foreseen{}, j.failure("its change set was not ready in time")
+			return nil, j.failure("its change set was not ready in time")
 		}
 	}
 }

@@ -35,6 +35,11 @@ func (j *job) failure(format string, args ...any) error {
 	return failureError("Forwarded to " + j.e.host + ": " + fmt.Sprintf(format, args...))
 }
 
+// otherAccount is the error of a stack in another account than that of the endpoint.
+func (j *job) otherAccount() error {
+	return j.failure("its account is %s, and the stack is in account %s", j.config.Account, j.place.Account)
+}
+
 // Serve implements [native.Type].
 func (t *forwarded) Serve(ctx context.Context, r *store.Request) (native.Result, error) {
 	j, err := t.job(r)
@@ -45,7 +50,7 @@ func (t *forwarded) Serve(ctx context.Context, r *store.Request) (native.Result,
 		return native.Result{}, j.failure("%v", err)
 	}
 	if j.place.Account != t.config.Account {
-		return native.Result{}, j.failure("its account is %s, and the stack is in account %s", t.config.Account, j.place.Account)
+		return native.Result{}, j.otherAccount()
 	}
 	select {
 	case t.endpoint.slots <- struct{}{}:
@@ -62,6 +67,10 @@ func (t *forwarded) Serve(ctx context.Context, r *store.Request) (native.Result,
 		return j.update(ctx)
 	case wire.Delete:
 		return native.Result{}, j.remove(ctx)
+	case store.TypeImport:
+		return importing{j}.adopt(ctx)
+	case store.TypeDisown:
+		return native.Result{}, disowning{j}.disown(ctx)
 	case wire.Read, wire.Plan: // only for providers
 	}
 	return native.Result{}, fmt.Errorf("forwarded resources are not asked for a %s", r.Type)
@@ -72,8 +81,10 @@ func callOf(kind wire.RequestType) string {
 	switch kind {
 	case wire.Update:
 		return "UpdateStack"
-	case wire.Delete:
+	case wire.Delete, store.TypeDisown:
 		return "DeleteStack"
+	case store.TypeImport:
+		return "CreateChangeSet"
 	case wire.Create, wire.Read, wire.Plan:
 	}
 	return "CreateStack"

@@ -28,6 +28,9 @@ func (offline) Checked(string, string, []string) (problem string, known bool) { 
 // Check implements [native.Forward].
 func (offline) Check(context.Context, string, []string) {}
 
+// Identifiers implements [native.Forward].
+func (offline) Identifiers(context.Context, string, string, []string) map[string][]string { return nil }
+
 // Foresee implements [native.Forward].
 func (offline) Foresee(context.Context, *store.Request) (native.Foreseen, error) {
 	return native.Foreseen{Maybe: true}, nil

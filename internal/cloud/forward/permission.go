@@ -13,7 +13,8 @@ func Actions() []string {
 		"cloudformation:BatchDescribeTypeConfigurations", "cloudformation:ContinueUpdateRollback", "cloudformation:CreateChangeSet",
 		"cloudformation:CreateStack", "cloudformation:DeleteChangeSet", "cloudformation:DeleteStack", "cloudformation:DescribeChangeSet",
 		"cloudformation:DescribeStackEvents", "cloudformation:DescribeStackResources", "cloudformation:DescribeStacks",
-		"cloudformation:DetectStackDrift", "cloudformation:DetectStackResourceDrift", "cloudformation:GetTemplate", "cloudformation:TagResource", "cloudformation:UpdateStack",
+		"cloudformation:DetectStackDrift", "cloudformation:DetectStackResourceDrift", "cloudformation:ExecuteChangeSet", "cloudformation:GetTemplate",
+		"cloudformation:GetTemplateSummary", "cloudformation:TagResource", "cloudformation:UpdateStack",
 		"cloudformation:ValidateTemplate", "sts:GetCallerIdentity",
 	}
 }

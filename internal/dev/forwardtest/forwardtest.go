@@ -6,6 +6,9 @@
 // failed delete, and Empty, which makes a stack complete without a resource. Opaque is the reason why drift of the
 // resource is unknown. The attributes are Arn, Size and NameServers, a list. Drift of the type AWS::Test::Plain is not
 // detected.
+//
+// A template may also have a WaitConditionHandle. Change sets of type IMPORT import a resource by its Name, with the rules
+// of CloudFormation: they change no outputs and no tags, and each imported resource needs a DeletionPolicy.
 package forwardtest
 
 import (
@@ -62,6 +65,9 @@ type Endpoint struct {
 	Adopt bool
 	// Blind omits Replacement from change sets, and Conditional reports it as such.
 	Blind, Conditional bool
+	// NoImport omits the type IMPORT of change sets. Deaf ignores the type, so that such a change set creates the resource.
+	// Hollow completes an import without the resource.
+	NoImport, Deaf, Hollow bool
 	// NoDrift omits the detection of drift, and Silent omits the differences from its results.
 	NoDrift, Silent bool
 
@@ -97,7 +103,13 @@ type stack struct {
 
 type event struct{ logical, id, status, reason string }
 
-type changeSet struct{ status, action, replacement, property string }
+type changeSet struct {
+	status, action, replacement, property string
+	// The rest is for the type IMPORT.
+	reason, execution, id string
+	template              template
+	text                  string
+}
 
 type template struct {
 	Parameters map[string]struct{ NoEcho any }
@@ -189,6 +201,13 @@ func (e *Endpoint) Parameters(prefix string) (parameters map[string]string, text
 	return nil, ""
 }
 
+// Exist adds a resource that no stack has, with a Name.
+func (e *Endpoint) Exist(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.resources = append(e.resources, &Resource{Type: "AWS::Test::Thing", ID: name, Properties: map[string]any{"Name": name}})
+}
+
 // apiError is an error answer.
 type apiError struct {
 	status        int
@@ -272,6 +291,9 @@ func (e *Endpoint) act(action string, form url.Values) (string, *apiError) {
 		}
 		return e.create(form, t)
 	}
+	if action == "GetTemplateSummary" {
+		return e.summarize(form)
+	}
 	s := e.find(form.Get("StackName"))
 	if s == nil && action == "DeleteStack" {
 		return "", nil
@@ -315,6 +337,8 @@ func (e *Endpoint) act(action string, form url.Values) (string, *apiError) {
 			return "", &apiError{http.StatusNotFound, "ChangeSetNotFound", "ChangeSet [" + form.Get("ChangeSetName") + "] does not exist"}
 		}
 		return set.describe(s), nil
+	case "ExecuteChangeSet":
+		return e.execute(s, form.Get("ChangeSetName"))
 	case "DeleteChangeSet":
 		delete(s.sets, form.Get("ChangeSetName"))
 		return "", nil
@@ -322,9 +346,15 @@ func (e *Endpoint) act(action string, form url.Values) (string, *apiError) {
 	return "", invalid("Unknown action %s", action)
 }
 
+// handle is a type without an effect.
+const handle = "AWS::CloudFormation::WaitConditionHandle"
+
+// only returns the only resource that is not a handle.
 func (t *template) only() (logical string, of string) {
 	for name, r := range t.Resources {
-		return name, r.Type
+		if r.Type != handle {
+			return name, r.Type
+		}
 	}
 	return "", ""
 }
@@ -335,7 +365,7 @@ func parse(text string) (t template, problem *apiError) {
 	}
 	var unknown []string
 	for _, r := range t.Resources {
-		if !strings.HasPrefix(r.Type, "AWS::Test::") {
+		if !strings.HasPrefix(r.Type, "AWS::Test::") && r.Type != handle {
 			unknown = append(unknown, r.Type)
 		}
 	}
@@ -419,6 +449,11 @@ func (s *stack) evaluate(v any) any {
 // make creates the resource of a stack and its outputs. It returns the reason for a failure.
 func (e *Endpoint) make(s *stack, t template) string {
 	_, kind := t.only()
+	if kind == "" {
+		s.template = t
+		s.output()
+		return ""
+	}
 	properties := s.properties(t)
 	if reason, ok := properties["Fail"].(string); ok {
 		return reason
@@ -548,6 +583,14 @@ func (e *Endpoint) update(s *stack, form url.Values) (string, *apiError) {
 	s.begin("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE", e.Steps)
 	logical, kind := t.only()
 	properties := s.properties(t)
+	if s.resource == nil { // the update adds it
+		s.text = form.Get("TemplateBody")
+		if reason := e.make(s, t); reason != "" {
+			s.note(logical, "", "CREATE_FAILED", reason)
+			s.next = "UPDATE_ROLLBACK_COMPLETE"
+		}
+		return element("StackId", s.id), nil
+	}
 	if reason, ok := properties["Fail"].(string); ok {
 		s.note(logical, s.resource.ID, "UPDATE_FAILED", reason)
 		s.note(s.name, s.id, "UPDATE_ROLLBACK_IN_PROGRESS", "The following resource(s) failed to update: ["+logical+"].")
@@ -583,6 +626,12 @@ func (e *Endpoint) createSet(s *stack, form url.Values) (string, *apiError) {
 	if s.sets[name] != nil {
 		return "", &apiError{http.StatusBadRequest, "AlreadyExistsException", "ChangeSet " + name + " already exists"}
 	}
+	if form.Get("ChangeSetType") == "IMPORT" {
+		if e.NoImport {
+			return "", invalid("Unknown action CreateChangeSet with the type IMPORT")
+		}
+		return e.importSet(s, form, t)
+	}
 	other := *s
 	other.parameters = members(form, "Parameters", "ParameterKey", "ParameterValue")
 	is, will := s.resource.Properties, other.properties(t)
@@ -604,6 +653,9 @@ func (e *Endpoint) createSet(s *stack, form url.Values) (string, *apiError) {
 }
 
 func (c *changeSet) describe(s *stack) string {
+	if c.execution != "" {
+		return c.describeImport()
+	}
 	if c.action == "" {
 		return element("Status", c.status) + "<Changes></Changes>"
 	}

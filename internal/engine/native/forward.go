@@ -22,6 +22,9 @@ type Forward interface {
 	// Check asks the endpoints whether they have types, for [Forward.Checked]. An endpoint that cannot be asked is a
 	// problem too.
 	Check(ctx context.Context, region string, types []string)
+	// Identifiers returns the properties that identify resources of types for their import. It leaves out types whose endpoint
+	// does not import them, does not say so, or cannot be asked. It makes calls only for an account that may use the endpoint.
+	Identifiers(ctx context.Context, account, region string, types []string) map[string][]string
 	// Foresee reports whether the endpoint would replace the resource of a Create or an Update, which is not sent.
 	Foresee(ctx context.Context, r *store.Request) (Foreseen, error)
 }
@@ -71,6 +74,14 @@ func (g *Registry) CheckForwarded(ctx context.Context, region string, types []st
 	if types = g.onlyForwarded(types); len(types) > 0 {
 		g.forward.Check(ctx, region, types)
 	}
+}
+
+// ForwardedIdentifiers is [Forward.Identifiers]. It ignores types that are not forwarded.
+func (g *Registry) ForwardedIdentifiers(ctx context.Context, account, region string, types []string) map[string][]string {
+	if types = g.onlyForwarded(types); len(types) > 0 {
+		return g.forward.Identifiers(ctx, account, region, types)
+	}
+	return nil
 }
 
 // Foresee is [Forward.Foresee].

@@ -25,7 +25,7 @@ type MissingError struct {
 func (e *MissingError) Error() string { return e.Text }
 
 // Importer is a [Type] whose existing resources can be imported into a stack. It serves requests of
-// [store.TypeImport], and its schema has an identifier.
+// [store.TypeImport] and [store.TypeDisown]. Its schema has an identifier, unless the type is forwarded.
 type Importer interface {
 	// Find returns the resource that the physical ID of a request identifies. The request is not an event for a
 	// provider. The error is a [MissingError], or a temporary one.
