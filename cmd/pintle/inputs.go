@@ -141,7 +141,7 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // templateText reads the template: the one given, or the project's, or the one that lies in the directory. What its nested
-// stacks name as files is in the text.
+// stacks name as files is in the text. If one of those cannot be used, the error is a [*bundle.Error], and text is the template without them.
 func (w *workdir) templateText(p place, given string, readFile fileReader) (text, path string, err error) {
 	switch {
 	case given != "":
@@ -169,7 +169,7 @@ func (w *workdir) templateText(p place, given string, readFile fileReader) (text
 	}
 	text, err = bundle.Pack(string(read), path, func(path string) ([]byte, error) { return readFile(path, bundle.MaxBytes) })
 	if err != nil {
-		return "", path, usagef("TemplateURL must be a file next to the template, or a URL that the server can fetch", "template: %w", err)
+		return string(read), path, usagef(nestedHint, "template: %w", err)
 	}
 	if limit := maxTemplateOf(language); len(text) > limit {
 		return "", path, usagef("upload the templates of nested stacks where the server can fetch them, and use their URLs",
@@ -177,6 +177,8 @@ func (w *workdir) templateText(p place, given string, readFile fileReader) (text
 	}
 	return text, path, nil
 }
+
+const nestedHint = "TemplateURL must be a file next to the template, or a URL that the server can fetch"
 
 // maxTemplateOf is how many bytes a template with those of its nested stacks in it may have.
 func maxTemplateOf(language template.Language) int {

@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
+	"github.com/pintle-dev/pintle/internal/author/bundle"
 	"github.com/pintle-dev/pintle/internal/author/diagnosis"
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
@@ -121,6 +123,7 @@ func (v *validator) add(what string) error {
 	o := v.options
 	dir, file := what, o.template
 	var read *templateFile
+	var nested template.Errors
 	if what == "-" {
 		dir = ""
 		text, err := readAll(v.stdin, "standard input", maxTemplate)
@@ -140,7 +143,9 @@ func (v *validator) add(what string) error {
 	}
 	if read == nil {
 		text, path, err := v.templateText(p, file, readFile)
-		if err != nil {
+		if failed, ok := errors.AsType[*bundle.Error](err); ok {
+			nested = template.Errors{unpacked(failed, path)}
+		} else if err != nil {
 			return err
 		}
 		read = &templateFile{text, path}
@@ -160,8 +165,22 @@ func (v *validator) add(what string) error {
 	if read.path != stdinName {
 		one.file.Name = v.short(read.path)
 	}
+	one.file.Add(diagnosis.Err, nested)
 	v.list = append(v.list, one)
 	return nil
+}
+
+// unpacked returns the problem of a template whose nested template cannot be used. Its place is in the template at path, unless a
+// nested template has it.
+func unpacked(failed *bundle.Error, path string) *template.Error {
+	cause := strings.TrimPrefix(failed.Err.Error(), "TemplateURL: ")
+	problem := &template.Error{Message: "TemplateURL: " + cause, Detail: nestedHint}
+	if failed.Path == path {
+		problem.Line, problem.Column = failed.Line, failed.Column
+	} else {
+		problem.Message = fmt.Sprintf("TemplateURL: %s:%d:%d: %s", failed.Path, failed.Line, failed.Column, cause)
+	}
+	return problem
 }
 
 // stdinName is the name of standard input.

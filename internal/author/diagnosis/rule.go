@@ -127,7 +127,7 @@ func Rules() []Rule {
 		{"property-missing", "Required properties are set.",
 			"add the property", "", []string{" is missing", "} is required]", " not assigned"}},
 		{"property-value", "Properties have values that the type accepts.",
-			"set a value as described in the message", "", []string{"Value of property", ": want ", "ServiceTimeout", "CreationPolicy", ": the value must ", "a service token", "ServiceToken must", "HttpConfig"}},
+			"set a value as described in the message", "", []string{"Value of property", "TemplateURL: ", ": want ", "ServiceTimeout", "CreationPolicy", ": the value must ", "a service token", "ServiceToken must", "HttpConfig"}},
 		{"name", "Names are alphanumeric and unique.",
 			"rename it", "", []string{"non alphanumeric", "is both a parameter and a resource"}},
 		{"structure", "Sections and members have the form that the template language defines.",
