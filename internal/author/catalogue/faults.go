@@ -125,6 +125,13 @@ var (
 		`Run "pintle list" to find the nested stack, and "pintle events" with its name.`,
 		nil,
 	}
+	nestedRejected = Fault{
+		"nested-rejected", "template: a nested stack did not start", "the template's: a nested stack did not begin",
+		"A nested stack did not start.",
+		"Its TemplateURL is not a URL that Pintle can fetch, or its template or parameters were rejected. It has no events.",
+		"Fix TemplateURL, the Parameters of the resource, or the nested template, as the reason says.",
+		[]string{"nested-failed"},
+	}
 	undelivered = Fault{
 		"not-delivered", "delivery: the request did not reach a provider", "delivery: the request did not get to a provider",
 		"The request did not reach a provider.",
@@ -138,7 +145,7 @@ var (
 func Faults() []Fault {
 	return []Fault{
 		answered, invalid, errored, died, killed, unstarted, silent, returned, signals, tokenChanged, notUpdatable, cloudType, nested,
-		undelivered,
+		nestedRejected, undelivered,
 	}
 }
 
@@ -165,11 +172,19 @@ func faultEntries() (list []Entry) {
 func Of(resourceType, reason string) Fault {
 	first, _, _ := strings.Cut(reason, "\n")
 	f := of(strings.TrimSpace(first))
-	if f.Code == undelivered.Code && native.InCloud(resourceType) {
+	switch {
+	case f.Code != undelivered.Code:
+		return f
+	case slices.Contains(stackTypes, resourceType):
+		return nestedRejected
+	case native.InCloud(resourceType):
 		return cloudType
 	}
 	return f
 }
+
+// stackTypes are the types of nested stacks.
+var stackTypes = []string{"AWS::CloudFormation::Stack", "ALIYUN::ROS::Stack"}
 
 func of(first string) Fault {
 	switch {
