@@ -160,6 +160,7 @@ func (e *environment) declarationProblems(t *template.Template) []declarationPro
 		case schema != nil && e.fidelity != FidelityAWS:
 			for _, p := range schema.Check(r) {
 				add(r, p.Text, p.Line, p.Column)
+				list[len(list)-1].Detail = p.Detail
 			}
 		case schema != nil && schema.Dialect == wire.CloudFormation:
 			for _, p := range schema.Check(r) {

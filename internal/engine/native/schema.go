@@ -95,6 +95,8 @@ const (
 type Problem struct {
 	// Text is CloudFormation's text if that is known. It quotes no value.
 	Text string
+	// Detail explains more than Text; may be "".
+	Detail string
 	// Line and Column are the position in the template, counted from 1.
 	Line, Column int
 	// Missing is the required property that is not declared, if that is the problem; otherwise "".
@@ -266,7 +268,11 @@ func (s *Schema) Check(r *template.Resource) []Problem {
 				add(s.unsupported(m.Key), m.Value.Line(), m.Value.Column())
 			case s.Dialect == wire.ROS && !m.Value.Computed() && m.Value.Value().IsNull(): // it is not set
 			case !m.Value.Computed():
-				add(p.check(s.Dialect, m.Value.Value()), m.Value.Line(), m.Value.Column())
+				err := p.check(s.Dialect, m.Value.Value())
+				add(err, m.Value.Line(), m.Value.Column())
+				if err != nil && m.Value.Kind() == value.String && slices.Contains(packaged, s.Name+" "+m.Key) {
+					problems[len(problems)-1].Detail = packagedDetail
+				}
 			}
 		}
 		for i := range s.Properties {
@@ -278,6 +284,11 @@ func (s *Schema) Check(r *template.Resource) []Problem {
 	}
 	return problems
 }
+
+// packaged are properties in which "aws cloudformation package" replaces a local path. Source: AWS CLI Command Reference, cloudformation package.
+var packaged = []string{"AWS::Lambda::Function Code", "AWS::Lambda::LayerVersion Content"}
+
+const packagedDetail = `"aws cloudformation package" uploads the file or directory and writes a template with its bucket; it works with "pintle serve" too`
 
 // checkPolicy returns the problems with a declared CreationPolicy.
 func (s *Schema) checkPolicy(r *template.Resource) []Problem {
