@@ -154,8 +154,10 @@ func (i *invocation) print(d answerDocument) {
 		if i.request.Dialect == wire.ROS {
 			more = " --ros"
 		}
-		fmt.Fprintf(i.stderr, "next:  pintle invoke %s%s --type Delete --id %s, with the same properties\n",
-			quote(i.target), more, quote(display.Clean(d.PhysicalID)))
+		fmt.Fprintf(i.stderr, "next:  pintle invoke %s%s --type Delete --id %s\n", quote(i.target), more, quote(display.Clean(d.PhysicalID)))
+		if properties, err := value.Parse(i.request.ResourceProperties); err == nil && len(properties.Members()) > 0 {
+			fmt.Fprintln(i.stderr, "       and the same -p")
+		}
 	}
 }
 

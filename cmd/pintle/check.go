@@ -93,8 +93,9 @@ and their consequences for users. With --ros the check sends requests of Alibaba
 ROS. A function or topic in AWS must be able to reach this machine: use --listen and
 --public-url.
 
-Exit codes: 0 no findings, 1 findings, 2 usage error, 3 no findings, but a scenario
-that you asked for with --only, -p, --update, --replace or --bad could not run.`,
+Exit codes: 0 no findings, 1 findings, 2 usage error, or TARGET does not build or start,
+3 no findings, but a scenario that you asked for with --only, -p, --update, --replace or
+--bad could not run.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.list {
 				return cobra.NoArgs(cmd, args)
@@ -187,13 +188,16 @@ func (a *checkCommands) check(ctx context.Context, o *checkOptions, name string)
 	report, err := check.Run(ctx, config)
 	done()
 	broken, unbuilt := errors.AsType[*local.BuildError](err)
+	_, unread := errors.AsType[*local.SchemaError](err)
 	switch {
 	case ctx.Err() != nil:
 		return failed(errors.New("interrupted before the check was done: created resources may be left behind"))
 	case errors.Is(err, check.ErrUsage):
 		return usageError(err, "run \"pintle check --list\" to see scenarios and rules")
 	case unbuilt:
-		return failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")))
+		return usageError(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")))
+	case errors.Is(err, check.ErrNotStarted), unread:
+		return usageError(err)
 	case err != nil:
 		return failed(err)
 	}
@@ -254,7 +258,7 @@ func (a *checkCommands) reached(o *checkOptions, name string) (s harness.Session
 	provider, err := a.tried(how, name)
 	if err == nil {
 		s.Provider, s.Functions, s.Calls = provider.Framework, provider.Functions, provider.Calls
-		return s, nil
+		return s, withoutServer(provider)
 	}
 	if delivery.CheckTarget(wire.ServiceToken(name)) != nil || o.ros {
 		return s, err

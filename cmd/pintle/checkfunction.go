@@ -56,7 +56,7 @@ func (a *checkCommands) templated(o *checkOptions, how *invokeOptions, s *harnes
 		return err
 	}
 	s.Provider, s.Functions, s.Calls = provider.Framework, provider.Functions, provider.Calls
-	return nil
+	return withoutServer(provider)
 }
 
 // templateFunctions finds the functions of a template that handle a custom resource.

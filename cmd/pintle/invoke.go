@@ -106,6 +106,9 @@ func (a *invokeCommands) invoke(ctx context.Context, o *invokeOptions, name stri
 		return usagef("", "--timeout %s is not greater than 0", o.timeout)
 	}
 	tried, err := a.tried(o, name)
+	if err == nil {
+		err = withoutServer(tried)
+	}
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,9 @@ func (a *targets) tried(o *invokeOptions, name string) (node.Apart, error) {
 	}
 	provider, err := local.ParseProvider(dir, declared)
 	if err == nil {
-		return node.Apart{Framework: provider, Later: declared.Answers == project.AnswersLater}, nil
+		return node.Apart{
+			Framework: provider, Later: declared.Answers == project.AnswersLater, Elsewhere: declared.AWS == project.AWSEnvironment,
+		}, nil
 	}
 	if !strings.ContainsAny(name, "/.") && !slices.Contains(names, name) {
 		hint := "use a name from pintle.yaml, the directory of a Go package, an executable or a URL"
@@ -63,6 +65,14 @@ func (a *targets) tried(o *invokeOptions, name string) (node.Apart, error) {
 		}
 	}
 	return node.Apart{}, usageError(err)
+}
+
+// withoutServer rejects a provider that only a server can call again.
+func withoutServer(provider node.Apart) error {
+	if err := provider.NeedsServer(); err != nil {
+		return usageError(err, "deploy a stack with it: docs/guides/ci.md shows how to test one in a pipeline")
+	}
+	return nil
 }
 
 // apart returns a provider that is made of functions. No one takes its wait over, so that it has all of the time.

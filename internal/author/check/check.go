@@ -179,8 +179,11 @@ func (r Report) Clean() bool { return r.Count(Error)+r.Count(Warning) == 0 }
 // ErrUsage is the error of [Run] for an unusable Config. Its text is for the author of the Config.
 var ErrUsage = errors.New("this cannot be checked")
 
+// ErrNotStarted is the error of [Run] for a provider whose process fails before it takes its first request.
+var ErrNotStarted = errors.New("the provider did not start")
+
 // Run checks the provider. The report has the faults of the provider. The error is for a check that could not run: an
-// [ErrUsage], a [*local.BuildError], a [*local.SchemaError], a provider that does not start, and the end of ctx.
+// [ErrUsage], a [*local.BuildError], a [*local.SchemaError], an [ErrNotStarted], and the end of ctx.
 func Run(ctx context.Context, c Config) (Report, error) {
 	if err := c.complete(); err != nil {
 		return Report{}, err

@@ -188,7 +188,7 @@ func (s *scene) note(p reply) {
 		r.lasting = append(r.lasting, lasting{s, p})
 	}
 	if p.End.Kind == local.InitFailed && !p.Answered && r.report.Requests == 1 {
-		s.err = fmt.Errorf("the provider did not start: %w", p.End.Err)
+		s.err = fmt.Errorf("%w: %w", ErrNotStarted, p.End.Err)
 		if r.config.Log == nil && len(p.End.Log) > 0 {
 			s.err = fmt.Errorf("%w\n%s", s.err, r.mask(strings.Join(p.End.Log, "\n")))
 		}

@@ -18,6 +18,20 @@ type Apart struct {
 	Calls *cdkframework.Calls
 	// Later says that its answers may come long after its handler has returned, from elsewhere.
 	Later bool
+	// Elsewhere says that its AWS calls go where the environment says, in any case.
+	Elsewhere bool
+}
+
+// NeedsServer returns why the provider cannot run without a server: its helper library invokes the function again through AWS
+// services, and only a server has both. It is nil for handlers that do not poll, or of which that cannot be seen.
+func (a Apart) NeedsServer() error {
+	if a.Elsewhere {
+		return nil
+	}
+	if p := findPoller([]local.Provider{a.Framework}); p != nil {
+		return fmt.Errorf("%s polls with %s: it is invoked again through %s, and only a server has its function", p.file, p.library, p.through)
+	}
+	return nil
 }
 
 // NewApart returns the provider with a name, which must be made of functions; others are the definitions of providers that

@@ -205,6 +205,12 @@ func TestPolling(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
+		for _, elsewhere := range []bool{false, true} {
+			alone := Apart{Framework: programs[0], Elsewhere: elsewhere}.NeedsServer()
+			if want := !elsewhere && name != "without polls"; (alone != nil) != want {
+				t.Errorf("%s, elsewhere %t: needs a server: got %v, want %t", name, elsewhere, alone, want)
+			}
+		}
 		err = r.polling(test.d, programs)
 		if (err == nil) != (test.want == "") || err != nil && !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s", name, err, test.want)

@@ -34,6 +34,19 @@ func (r awsRule) polling(d Definition, programs []local.Provider) error {
 	if r.variables == nil || d.AWS != "" || r.local(d) {
 		return nil
 	}
+	if p := findPoller(programs); p != nil {
+		return fmt.Errorf("%s polls with %s, whose calls of %s go to AWS, as configured by %s, and its function is only here: "+
+			"set aws: local for it in pintle.yaml, or start with --dev (aws: environment takes it as it is)",
+			p.file, p.library, p.through, cmp.Or(r.configured, "its env"))
+	}
+	return nil
+}
+
+// foundPoller is a handler that polls.
+type foundPoller struct{ file, library, through string }
+
+// findPoller returns the first program that polls, or nil.
+func findPoller(programs []local.Provider) *foundPoller {
 	for _, program := range programs {
 		if program.Target.Kind() != local.Script {
 			continue
@@ -42,9 +55,7 @@ func (r awsRule) polling(d Definition, programs []local.Provider) error {
 			text := beginning(file)
 			for _, p := range pollers {
 				if p.imports.Match(text) && p.uses.Match(text) {
-					return fmt.Errorf("%s polls with %s, whose calls of %s go to AWS, as configured by %s, and its function is only here: "+
-						"set aws: local for it in pintle.yaml, or start with --dev (aws: environment takes it as it is)",
-						filepath.Base(file), p.library, p.through, cmp.Or(r.configured, "its env"))
+					return &foundPoller{filepath.Base(file), p.library, p.through}
 				}
 			}
 		}
