@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,7 +90,9 @@ var correct = []struct {
 	{"over HTTP", "", func(t *testing.T) check.Config { return webConfig(t, mistake{}) }},
 	{"over HTTP, of ROS", "", func(t *testing.T) check.Config {
 		c := webConfig(t, sentBy(func(s *shelf, r wire.Request, body []byte) int {
-			return s.do("POST", r.ResponseURL, strings.NewReader(string(body)), map[string]string{"Content-Type": "application/json"})
+			return s.do("POST", r.ResponseURL, strings.NewReader(string(body)), map[string]string{
+				"Content-Type": "application/json", "Date": time.Now().UTC().Format(http.TimeFormat),
+			})
 		}))
 		c.Dialect = wire.ROS
 		return c

@@ -143,7 +143,8 @@ func TestROS(t *testing.T) {
 	code := strings.Replace(python, "    body = {", `    event = json.loads(event)
     body = {`, 1)
 	code = strings.ReplaceAll(code, `event["PhysicalResourceId"]`, `event.get("PhysicalResourceId", "none-made")`)
-	code = strings.Replace(code, `method="PUT", headers={"Content-Type": ""}`, `method="POST", headers={"Content-Type": "application/json"}`, 1)
+	const headers = `headers={"Content-Type": "application/json", "Date": "Sat, 28 Nov 2026 15:00:00 GMT"}`
+	code = strings.Replace(code, `method="PUT", headers={"Content-Type": ""}`, `method="POST", `+headers, 1)
 	code = strings.Replace(code, `"PhysicalResourceId": name,`, `"PhysicalResourceId": event.get("PhysicalResourceId") or name,`, 1)
 	c := script(t, "index.py", code)
 	c.Dialect = wire.ROS
@@ -152,6 +153,18 @@ func TestROS(t *testing.T) {
 	c.Dialect, c.Only = wire.ROS, []string{"life"}
 	if report := run(t, c); !has(report, "answer-verb") {
 		t.Errorf("an answer by PUT is not found: %+v", report.Findings)
+	}
+	for sent, want := range map[string]string{
+		`headers={"Content-Type": "application/json"}`:                                    "the answer has no Date",
+		`headers={"Content-Type": "text/plain"}`:                                          "the answer has the Content-Type \"text/plain\", and no Date",
+		`headers={"Content-Type": "text/plain", "Date": "Sat, 28 Nov 2026 15:00:00 GMT"}`: "the answer has the Content-Type \"text/plain\"",
+	} {
+		c = script(t, "index.py", strings.Replace(code, headers, sent, 1))
+		c.Dialect, c.Only = wire.ROS, []string{"life"}
+		report := run(t, c)
+		if len(report.Findings) != 1 || report.Findings[0].ID != "answer-content-type" || report.Findings[0].Detail != want {
+			t.Errorf("%s: want %s, got %+v", sent, want, report.Findings)
+		}
 	}
 }
 

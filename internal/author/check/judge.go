@@ -63,8 +63,15 @@ func (s judgment) transport(p reply) (spoilt bool) {
 			s.find("answer-encoding", p, "the answer has the Content-Encoding %s", coding)
 		}
 		kind := a.Header.Get("Content-Type")
-		if !ros && kind != "" || ros && !strings.HasPrefix(strings.ToLower(kind), "application/json") {
+		odd := !ros && kind != "" || ros && !strings.HasPrefix(strings.ToLower(kind), "application/json")
+		undated := ros && a.Header.Get("Date") == ""
+		switch {
+		case odd && undated:
+			s.find("answer-content-type", p, "the answer has the Content-Type %q, and no Date", kind)
+		case odd:
 			s.find("answer-content-type", p, "the answer has the Content-Type %q", kind)
+		case undated:
+			s.find("answer-content-type", p, "the answer has no Date")
 		}
 	}
 	return spoilt

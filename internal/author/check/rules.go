@@ -83,7 +83,7 @@ var rules = []Rule{
 	{"answer-encoding", Error, "the answer is UTF-8, not compressed and without a byte order mark",
 		"the answer is stored as sent and cannot be parsed: the stack fails",
 		"Encode the JSON as UTF-8 without a byte order mark, and turn off compression in the HTTP client."},
-	{"answer-content-type", Note, "the answer has no Content-Type, or an empty one (to ROS application/json)",
+	{"answer-content-type", Note, "the answer has no Content-Type, or an empty one (to ROS application/json, and a Date)",
 		"the response URL is signed for an empty one; with older S3 signatures, any other got 403",
 		"Send an empty Content-Type header, or none."},
 

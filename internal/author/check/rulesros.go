@@ -32,8 +32,8 @@ var rosWords = map[string]struct{ statement, why string }{
 	"answer-url":    {why: "its signature covers path and query: a changed URL gets 403, and " + rosWaits},
 	"answer-length": {why: "a request without a length may be rejected, and then " + rosWaits},
 	"answer-content-type": {
-		"the answer has the Content-Type application/json",
-		"ROS requires the header: an answer with another value may be rejected",
+		"the answer has the Content-Type application/json, and a Date",
+		"ROS requires both headers: an answer without them may be rejected",
 	},
 	"crash-after-answer":  {why: "Function Compute may run a failed function once more with the same request, so its work is done twice"},
 	"answer-after-return": {why: "Function Compute freezes the process after the handler returns: the answer is sent with the next request, hours later, or never"},
@@ -77,7 +77,7 @@ var rosWords = map[string]struct{ statement, why string }{
 // rosFixes has the fixes for ROS where they differ, by ID of the rule.
 var rosFixes = map[string]string{
 	"answer-verb":             "Send the answer with POST.",
-	"answer-content-type":     "Set the header Content-Type to application/json.",
+	"answer-content-type":     "Set the header Content-Type to application/json, and Date to the current time in the format of HTTP.",
 	"gives-up":                "Check the status of the POST, and retry with a growing pause if it is 5xx or the connection fails.",
 	"id-missing":              "Set PhysicalResourceId in every SUCCESS answer.",
 	"id-changed":              "Return the PhysicalResourceId of the request from every Update.",
