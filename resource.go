@@ -382,7 +382,7 @@ func (x *resource[P, A]) former(ctx context.Context, r *Request) (old P, problem
 }
 
 func errNotMigrated(wrong *PropertiesError) error {
-	return fmt.Errorf("%w; they were accepted once: give the provider a method Migrate that makes today's of them", wrong)
+	return fmt.Errorf("%w; they were accepted once: give the provider a method Migrate that converts them", wrong)
 }
 
 // read reads a set of properties. The decoder collects the problems with them.

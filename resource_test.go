@@ -248,7 +248,7 @@ func TestResource(t *testing.T) {
 		{"old properties that cannot be read", Update, "disk-2", `{"Zone":"b"}`, `{"Zone":"b","Size":"big"}`,
 			`SUCCESS disk-2 {"Path":"/disk-2"}`, "Update disk-2 b10"},
 		{"old properties that cannot be read, and are immutable", Update, "disk-2", `{"Zone":"b"}`, `{"Zone":["b"]}`,
-			"FAILED disk-2 (old properties: Zone: want a text; they were accepted once: give the provider a method Migrate that makes today's of them)", ""},
+			"FAILED disk-2 (old properties: Zone: want a text; they were accepted once: give the provider a method Migrate that converts them)", ""},
 		{"gone", Update, "disk-9", `{"Zone":"b"}`, `{"Zone":"b"}`, `SUCCESS disk-3 {"Path":"/disk-3"}`, "Update disk-9 b10, Create  b10"},
 		{"create fails", Create, "", `{"Zone":"a","Fails":"Create"}`, "", "FAILED Pintle::CreateFailed (no Create of  today)", "Create  a10"},
 		{"its delete", Delete, CreateFailed, `{"Zone":"a","Fails":"Create"}`, "", "SUCCESS Pintle::CreateFailed", ""},

@@ -22,7 +22,7 @@ def reading(request):
         return {"PhysicalResourceId": "none"}  # its Create failed, perhaps for these very properties
     time.sleep(asked.get("Sleep", 0))
     if asked.get("Fail") == request["RequestType"]:
-        raise ValueError("the meter was told to fail")
+        raise ValueError("the meter fails on request")
     # An id never changes: what is there keeps its own.
     made = {"PhysicalResourceId": request.get("PhysicalResourceId") or "meter-" + asked["Name"]}
     if request["RequestType"] != "Delete":
