@@ -2,7 +2,6 @@ package ros
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"net/http"
 	"slices"
@@ -305,7 +304,7 @@ const driftPage = 50
 
 // listStackResourceDrifts returns the resources of a stack, by logical ID.
 func (f drifts) listStackResourceDrifts(ctx context.Context, in listStackResourceDriftsInput) (out listStackResourceDriftsOutput, err error) {
-	after, ok := readDriftToken(in.NextToken)
+	after, ok := readPageToken("resource", in.NextToken)
 	if !ok {
 		return out, rpc.Invalid("NextToken", "it is not one that ListStackResourceDrifts has returned")
 	}
@@ -331,27 +330,12 @@ func (f drifts) listStackResourceDrifts(ctx context.Context, in listStackResourc
 			continue
 		}
 		if len(out.ResourceDrifts) == limit {
-			out.NextToken = driftToken(out.ResourceDrifts[limit-1].LogicalResourceID)
+			out.NextToken = pageToken("resource", out.ResourceDrifts[limit-1].LogicalResourceID)
 			break
 		}
 		out.ResourceDrifts = append(out.ResourceDrifts, view)
 	}
 	return out, nil
-}
-
-// driftToken returns a token for the last resource of a page.
-func driftToken(logical string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte("resource " + logical))
-}
-
-// readDriftToken returns the resource after which a page begins, "" for the first page, or false for an invalid token.
-func readDriftToken(text string) (logical string, ok bool) {
-	if text == "" {
-		return "", true
-	}
-	token, err := base64.RawURLEncoding.DecodeString(text)
-	logical, ok = strings.CutPrefix(string(token), "resource ")
-	return logical, err == nil && ok && logical != ""
 }
 
 type detectStackResourceDriftInput struct {

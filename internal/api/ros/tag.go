@@ -2,7 +2,6 @@ package ros
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"slices"
 	"strconv"
@@ -176,7 +175,7 @@ const tagPage = 50
 // templates are ignored. All templates are on one page. Other resource types have no resources.
 func (f tags) listTagResources(ctx context.Context, in listTagResourcesInput) (out listTagResourcesOutput, err error) {
 	out.TagResources = []tagResourceView{}
-	after, ok := readTagToken(in.NextToken)
+	after, ok := stackAfter(in.NextToken)
 	switch {
 	case !ok, after != 0 && len(in.ResourceID) > 0: // a list filtered by ID has only one page
 		return out, errTagToken
@@ -195,7 +194,7 @@ func (f tags) listTagResources(ctx context.Context, in listTagResourcesInput) (o
 			return err
 		}
 		if stacks == tagPage {
-			out.NextToken = tagToken(last)
+			out.NextToken = pageToken("stack", strconv.FormatInt(int64(last), 10))
 			return errPageFull
 		}
 		stacks, last = stacks+1, stack.Key
@@ -235,21 +234,12 @@ var errTagToken = rpc.Invalid("NextToken", "it is not one that ListTagResources 
 // errPageFull ends an iteration over stacks.
 var errPageFull = errors.New("the page is full")
 
-// tagToken returns a token for the last stack of a page.
-func tagToken(last store.StackKey) string {
-	return base64.RawURLEncoding.EncodeToString([]byte("stack " + strconv.FormatInt(int64(last), 10)))
-}
-
-// readTagToken returns the stack after which a page begins, 0 for the first page, or false for an invalid token.
-func readTagToken(text string) (store.StackKey, bool) {
-	if text == "" {
-		return 0, true
+// stackAfter returns the stack after which a page begins, 0 for the first page, or false for an invalid token.
+func stackAfter(token string) (store.StackKey, bool) {
+	last, ok := readPageToken("stack", token)
+	if !ok || last == "" {
+		return 0, ok
 	}
-	token, err := base64.RawURLEncoding.DecodeString(text)
-	number, ok := strings.CutPrefix(string(token), "stack ")
-	if err != nil || !ok {
-		return 0, false
-	}
-	key, err := strconv.ParseInt(number, 10, 64)
+	key, err := strconv.ParseInt(last, 10, 64)
 	return store.StackKey(key), err == nil && key > 0
 }
