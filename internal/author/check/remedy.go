@@ -2,8 +2,6 @@ package check
 
 import (
 	"embed"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -59,19 +57,19 @@ func styleOf(target local.Target) style {
 		files, _ := filepath.Glob(filepath.Join(path, "*.go")) // the pattern is fixed, but for the path
 		files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 		for _, name := range files[:min(len(files), maxSources)] {
-			if sdkImport.Match(beginning(name)) {
+			if sdkImport.Match(local.Beginning(name, maxSource)) {
 				return style{language: "go", files: []string{"sdk.go.txt"}, sdk: true}
 			}
 		}
 		return style{language: "go", files: []string{"cfn.go.txt"}}
 	case filepath.Ext(path) == ".py":
 		found := style{language: "python", files: []string{"plain.py"}}
-		if library := pythonImport.FindSubmatch(beginning(path)); library != nil {
+		if library := pythonImport.FindSubmatch(local.Beginning(path, maxSource)); library != nil {
 			found.files = []string{string(library[1]) + ".py", "plain.py"}
 		}
 		return found
 	default:
-		text := beginning(path)
+		text := local.Beginning(path, maxSource)
 		found := style{language: "javascript", files: []string{"plain.js"}}
 		if nodeImport.Match(text) {
 			found.files = []string{"cfn-response.js", "plain.js"}
@@ -79,20 +77,6 @@ func styleOf(target local.Target) style {
 		found.module = slices.Contains([]string{".mjs", ".ts", ".mts"}, filepath.Ext(path))
 		return found
 	}
-}
-
-// beginning returns the first bytes of a file, or none if it cannot be read.
-func beginning(path string) []byte {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	text, _ := io.ReadAll(io.LimitReader(f, maxSource)) // as far as it can be read
-	return text
 }
 
 // snippet returns the code for a rule, or "" if the rule has none.

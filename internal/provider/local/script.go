@@ -61,17 +61,8 @@ var relativeImport = regexp.MustCompile(`(?m)^from[ \t]+(\.+)[ \t]*[\w ]`)
 // work only in a package. Then it is the directory that contains the package.
 func packageRoot(file string) string {
 	dir := filepath.Dir(file)
-	f, err := os.Open(file)
-	if err != nil {
-		return dir // the process reports it
-	}
-	defer func() { _ = f.Close() }() // read only
-	text, err := io.ReadAll(io.LimitReader(f, maxHeader))
-	if err != nil {
-		return dir
-	}
 	levels := 0
-	for _, found := range relativeImport.FindAllSubmatch(text, -1) {
+	for _, found := range relativeImport.FindAllSubmatch(Beginning(file, maxHeader), -1) { // the process reports an unreadable file
 		levels = max(levels, len(found[1]))
 	}
 	if levels == 0 {
@@ -86,6 +77,22 @@ func packageRoot(file string) string {
 		}
 		dir = filepath.Dir(dir)
 	}
+}
+
+// Beginning returns at most limit bytes from the beginning of a file. It returns fewer if the file is shorter or reading fails, and nil
+// if the path is not a regular file that can be opened. It is safe for concurrent use.
+func Beginning(path string, limit int64) []byte {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() { // opening a named pipe would wait for its writer
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // read only
+	text, _ := io.ReadAll(io.LimitReader(f, limit))
+	return text
 }
 
 // indexes are the possible files of an unnamed handler in a directory.

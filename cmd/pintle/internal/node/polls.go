@@ -3,7 +3,6 @@ package node
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -52,7 +51,7 @@ func findPoller(programs []local.Provider) *foundPoller {
 			continue
 		}
 		for _, file := range handlerFiles(program.Target.Path()) {
-			text := beginning(file)
+			text := local.Beginning(file, maxHandlerFile)
 			for _, p := range pollers {
 				if p.imports.Match(text) && p.uses.Match(text) {
 					return &foundPoller{filepath.Base(file), p.library, p.through}
@@ -76,18 +75,4 @@ func handlerFiles(path string) []string {
 		}
 	}
 	return files
-}
-
-// beginning returns the beginning of a file, and nothing of one that cannot be read.
-func beginning(path string) []byte {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxHandlerFile))
-	if err != nil {
-		return nil
-	}
-	return text
 }
