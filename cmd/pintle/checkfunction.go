@@ -25,6 +25,9 @@ const (
 	isCompleteVariable = "USER_IS_COMPLETE_FUNCTION_ARN"
 )
 
+// serverlessFunction is the type of a function in a template of SAM.
+const serverlessFunction = "AWS::Serverless::Function"
+
 // lambdaTimeout is the timeout of a function whose template has none. Source: AWS::Lambda::Function, Timeout.
 const lambdaTimeout = 3 * time.Second
 
@@ -121,7 +124,7 @@ func (f *templateFunctions) named(n template.Node, what string) (*template.Resou
 	var found []*template.Resource
 	for _, reference := range f.partial.References(n) {
 		for _, r := range f.partial.Resources() {
-			if r.LogicalID == reference.Resource && r.Type == "AWS::Lambda::Function" {
+			if r.LogicalID == reference.Resource && (r.Type == "AWS::Lambda::Function" || r.Type == serverlessFunction) {
 				found = append(found, r)
 			}
 		}
@@ -162,7 +165,11 @@ func (f *templateFunctions) declared(r *template.Resource) (project.Provider, er
 		}
 		made.Env[m.Key] = v.Text()
 	}
-	inline, err := f.text(r, "Code", "ZipFile")
+	code := []string{"Code", "ZipFile"}
+	if r.Type == serverlessFunction {
+		code = []string{"InlineCode"}
+	}
+	inline, err := f.text(r, code...)
 	if err != nil {
 		return made, err
 	}
@@ -180,20 +187,19 @@ func (f *templateFunctions) declared(r *template.Resource) (project.Provider, er
 		}
 		return made, nil
 	}
-	code, err := f.codeDir(r)
+	made.Target, err = f.codeDir(r)
 	switch {
 	case err != nil:
 		return made, err
-	case code == "":
+	case made.Target == "":
 		return fail("its code is not in the template, and not in a directory next to it")
 	}
-	made.Target = code
 	return made, nil
 }
 
 // codeDir returns the directory with a function's code: an asset of the CDK, or a path that is packaged before it is deployed.
 func (f *templateFunctions) codeDir(r *template.Resource) (string, error) {
-	for _, text := range []template.Node{r.Metadata.Get("aws:asset:path"), r.Properties.Get("Code")} {
+	for _, text := range []template.Node{r.Metadata.Get("aws:asset:path"), r.Properties.Get("Code"), r.Properties.Get("CodeUri")} {
 		if text.Kind() != value.String || strings.Contains(text.Text(), "://") {
 			continue
 		}

@@ -34,7 +34,10 @@ func (a *checkCommands) templateResource(o *checkOptions) (*templateResource, er
 	if err != nil {
 		return nil, err
 	}
-	t, err := want.parsed()
+	t, isSAM, err := template.ParseServerless(want.template, template.Unlimited())
+	if !isSAM {
+		t, err = want.parsed()
+	}
 	if err != nil {
 		return nil, usageError(fmt.Errorf("%s: %w", o.template, err), "pintle validate "+o.template+" says more")
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// deployer is a deployment tool that deploys testdata/deployers/template.yaml as a stack with the tool's name.
+// deployer is a deployment tool that deploys a template of testdata/deployers as a stack with the tool's name.
 type deployer struct {
 	// run returns the tool's program, with the environment that it needs.
 	run func(t *testing.T) (program []string, env []string)
@@ -38,14 +38,15 @@ type deployer struct {
 var deployers = map[string]deployer{
 	"sam": {
 		run: func(t *testing.T) ([]string, []string) {
+			require.Tool(t, "cfn-lint") // whose Python has the translator of AWS::Serverless for the server
 			dir := filepath.Join(require.Deployers(t), "sam")
 			return []string{require.Tool(t, "python3"), filepath.Join(dir, "bin", "sam")},
 				[]string{"PYTHONPATH=" + dir, "SAM_CLI_TELEMETRY=0", "SAM_CLI_POLL_DELAY=0.5"}
 		},
 		deploy: func(name, text string) []string {
 			return []string{
-				"deploy", "--stack-name", "sam", "--template-file", "template.yaml", "--capabilities", "CAPABILITY_IAM",
-				"--no-confirm-changeset", "--parameter-overrides", "Name=" + name, "Text=" + text,
+				"deploy", "--stack-name", "sam", "--template-file", "sam.yaml", "--resolve-s3",
+				"--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND", "--no-confirm-changeset", "--parameter-overrides", "Name=" + name, "Text=" + text,
 			}
 		},
 		remove:         []string{"delete", "--stack-name", "sam", "--no-prompts"},

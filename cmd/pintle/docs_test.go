@@ -88,6 +88,7 @@ END
 	{page: "docs/cdk.md", begins: "pintle serve --dev ", elsewhere: "it needs the CDK; make cdk runs it"},
 	{page: "docs/cdk.md", begins: "npx cdk synth", elsewhere: "it needs the CDK; make cdk runs it"},
 	{page: "docs/cdk.md", begins: "pintle describe Site", before: things + "pintle deploy"},
+	{page: "docs/macros.md", begins: "pintle serve --dev ", elsewhere: "it needs the SAM CLI; TestDeployers runs it"},
 	{page: "docs/forward.md", begins: "aws cloudformation describe-stacks", elsewhere: "TestForwardLeft runs it"},
 	{page: "docs/forward.md", begins: "aws cloudformation delete-stack", elsewhere: "TestForwardLeft runs it"},
 	{page: "docs/forward.md", begins: "aws cloudformation create-change-set", elsewhere: "TestForwardImport runs it"},
@@ -126,7 +127,6 @@ echo '{"n": 41}' > event.json
 			"pintle env | grep \"$(awk '/aws_access_key_id/ {print $3}' credentials)\"",
 	},
 	{page: "docs/functions.md", begins: "mvn", elsewhere: "it needs Maven and its repository; tools/java/install does the same"},
-	{page: "docs/macros.md", begins: "python3 -m venv", elsewhere: "it downloads a library; TestServerlessByMacro runs the macro"},
 	{page: "docs/install.md", begins: "kubectl", elsewhere: "it needs a cluster; deployment_test.go holds the manifests to the program"},
 	{
 		// The signalling process gets the URL. It is a secret that no command shows.

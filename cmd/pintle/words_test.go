@@ -57,7 +57,7 @@ var (
 	longFlag   = regexp.MustCompile(`(?:^|[\s(\[|])(--[a-z][a-z0-9-]*)`)
 	target     = regexp.MustCompile(`\bmake ([a-z]+)\b`)
 	ourName    = regexp.MustCompile(`\bPINTLE_[A-Z0-9_]*[A-Z0-9]\b`)
-	otherTool  = regexp.MustCompile(`^(\$ |sudo )?(\w+=\S+ )?(aws|aliyun|cdk|npx|uvx|npm|go|podman|docker|COPY|kubectl|systemctl|systemd-\w+|` +
+	otherTool  = regexp.MustCompile(`^(\$ |sudo )?(\w+=\S+ )?(aws|aliyun|cdk|sam|npx|uvx|npm|go|podman|docker|COPY|kubectl|systemctl|systemd-\w+|` +
 		`journalctl|useradd|install|createuser|initdb|curl|git|gh|pip|tar|sha256sum|openssl)\b`)
 )
 

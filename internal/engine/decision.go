@@ -21,6 +21,7 @@ type environment struct {
 	cleanupPause  time.Duration
 	cancelledWait time.Duration
 	macroTimeout  time.Duration
+	serverless    bool
 	native        *native.Registry
 	upfront       bool
 	// serves reports whether a local provider serves a token; nil without local providers.

@@ -51,6 +51,9 @@ type Config struct {
 	CancelledWait time.Duration
 	// MacroTimeout is the time limit of a macro; the default is 15 minutes.
 	MacroTimeout time.Duration
+	// Serverless is set if the receiver of requests expands [template.Serverless], as the macro [store.ServedMacro] of
+	// this name. Otherwise templates that use it are rejected.
+	Serverless bool
 	// Snippet returns the text at the location of an AWS::Include. The client gets its error. Nil finds none.
 	Snippet func(ctx context.Context, location string) (string, error)
 	// BeatEvery is the interval of the node's heartbeats; the default is 2 s. Another node takes over after five
@@ -146,6 +149,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		cleanupPause:  cmp.Or(cfg.CleanupPause, defaultCleanupPause),
 		cancelledWait: cmp.Or(cfg.CancelledWait, defaultCancelledWait),
 		macroTimeout:  cmp.Or(cfg.MacroTimeout, defaultMacroTimeout),
+		serverless:    cfg.Serverless,
 		native:        cfg.Native,
 		upfront:       cfg.Upfront,
 		serves:        cfg.Serves,

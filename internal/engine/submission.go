@@ -45,9 +45,14 @@ func (c Checker) submit(ctx context.Context, dialect Dialect, account, region, t
 	if err := raw.Check(); err != nil {
 		return nil, refused(dialect, err)
 	}
+	if c.env.serverless { // another macro may return something that it expands
+		s.functions[template.Serverless] = store.ServedMacro(template.Serverless)
+	}
 	for _, name := range raw.Macros() {
 		function, err := c.macro(ctx, account, region, name)
 		switch {
+		case errors.Is(err, store.ErrNotFound) && name == template.Serverless:
+			return nil, invalid(noServerless)
 		case errors.Is(err, store.ErrNotFound):
 			if s.problem == "" {
 				s.problem = "No transform named " + transformID(account, name) + " found."
@@ -61,9 +66,16 @@ func (c Checker) submit(ctx context.Context, dialect Dialect, account, region, t
 	return s, nil
 }
 
+// noServerless rejects a template on a server without functions.
+const noServerless = "Template format error: this server does not expand the transform " + template.Serverless +
+	". Start it with --run-functions, which runs the functions of templates."
+
 // macro returns the service token of a macro: one of the server's own, or one that a stack created. The error is
 // [store.ErrNotFound] if it does not exist.
 func (c Checker) macro(ctx context.Context, account, region, written string) (string, error) {
+	if written == template.Serverless && c.env.serverless {
+		return store.ServedMacro(written), nil
+	}
 	of, name, ok := template.SplitMacro(written)
 	if !ok {
 		return "", store.ErrNotFound

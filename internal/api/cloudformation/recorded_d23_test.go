@@ -11,7 +11,7 @@ import (
 )
 
 // TestRecordedD23 checks that GetTemplateSummary and ValidateTemplate describe SAM templates and name their transform.
-// Only AWS expands it, so such a template still cannot create a stack.
+// This server has no functions and does not expand them.
 func TestRecordedD23(t *testing.T) {
 	w := newWorld(t)
 	body := `{"Transform": "AWS::Serverless-2016-10-31", "Description": "d", "Parameters": {"P": {"Type": "String", "Default": "v"}},
@@ -27,7 +27,7 @@ func TestRecordedD23(t *testing.T) {
 	if diff := cmp.Diff(want, checked.DeclaredTransforms); diff != "" || len(checked.Parameters) != 1 || *checked.Description != "d" {
 		t.Errorf("validation %+v (-want +got):\n%s", checked, diff)
 	}
-	const refused = errPrefix + "Template format error: the transform AWS::Serverless-2016-10-31 is not supported by Pintle"
+	const refused = errPrefix + "Template format error: this server does not expand the transform AWS::Serverless-2016-10-31. Start it with --run-functions"
 	for call, got := range w.refusals(body) {
 		if call != "UpdateStack" && !strings.HasPrefix(got, refused) {
 			t.Errorf("%s: %s", call, got)

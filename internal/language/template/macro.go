@@ -56,11 +56,11 @@ type Transform struct {
 // Listed reports whether the call is in the section Transform, whose macros process the whole template.
 func (t *Transform) Listed() bool { return t.at == nil }
 
-// Macro reports whether the call is one of a user's macro, not of a transform of CloudFormation.
+// Macro reports whether a request expands the call: it is one of a user's macro, or [Serverless].
 func (t *Transform) Macro() bool { return isMacro(t.Name) }
 
-// isMacro reports whether a transform of this name is a user's macro.
-func isMacro(name string) bool { return !strings.HasPrefix(name, "AWS::") }
+// isMacro reports whether a request expands a transform of this name.
+func isMacro(name string) bool { return name == Serverless || !strings.HasPrefix(name, "AWS::") }
 
 // macroName matches the name of a macro. Source: CloudFormation, AWS::CloudFormation::Macro.
 var macroName = regexp.MustCompile(`^(?:([0-9]{12})::)?([-_0-9A-Za-z]{1,255})$`)
@@ -159,7 +159,7 @@ func (u *Unexpanded) Extended(s *Scope) (*Unexpanded, error) {
 	if root, err = Read(made.Processed(), u.limits); err != nil {
 		return nil, err
 	}
-	if rest := u.later(); !rest.IsZero() {
+	if rest := u.later(languageExtensions); !rest.IsZero() {
 		root.members = append([]Member{{Key: transformSection, Value: rest}}, root.members...)
 	}
 	return newUnexpanded(root, u.limits)
@@ -198,13 +198,13 @@ func (u *Unexpanded) Transforms() []string {
 	return names
 }
 
-// Calls reports whether the template calls a user's macro or, if any is true, a transform of CloudFormation that
-// processes text: AWS::Include.
+// Calls reports whether the template calls a macro or, if any is true, a transform of CloudFormation that processes
+// text: AWS::Include.
 func (u *Unexpanded) Calls(any bool) bool {
 	return slices.ContainsFunc(u.calls(), func(call *Transform) bool { return call.Macro() || any && call.Include() })
 }
 
-// Foreign reports whether the template calls a transform that only AWS expands, such as AWS::Serverless-2016-10-31.
+// Foreign reports whether the template calls a transform that only AWS expands.
 func (u *Unexpanded) Foreign() bool {
 	return slices.ContainsFunc(u.calls(), func(call *Transform) bool {
 		return !call.Macro() && !call.Include() && call.Name != languageExtensions
@@ -214,21 +214,21 @@ func (u *Unexpanded) Foreign() bool {
 // All returns all calls in the order in which they run. Their fragments are those before any call has run.
 func (u *Unexpanded) All() []*Transform { return u.calls() }
 
-// Macros returns the names of the users' macros that the template calls, each once.
+// Macros returns the names of the macros that the template calls, each once. [Serverless] is one of them.
 func (u *Unexpanded) Macros() []string {
 	return slices.DeleteFunc(u.Transforms(), func(name string) bool { return !isMacro(name) })
 }
 
-// Check rejects calls of transforms that are neither users' macros nor supported transforms of CloudFormation. The
-// error is an [Errors].
+// Check rejects calls of transforms that are neither macros nor supported transforms of CloudFormation. The error is an
+// [Errors].
 func (u *Unexpanded) Check() error {
 	var p problems
 	for _, call := range u.calls() {
 		switch {
-		case call.Macro(), call.Include():
-		case call.Name == languageExtensions && call.Listed():
-		case call.Name == languageExtensions:
+		case call.Listed() && (call.Macro() || call.Name == languageExtensions):
+		case call.Name == languageExtensions, call.Name == Serverless:
 			p.at(call.node, call.at, "Template format error: the transform %s is for the section Transform.", call.Name)
+		case call.Macro(), call.Include():
 		default:
 			unsupported := &parser{template: &Template{}}
 			unsupported.declaredTransform(Node{kind: value.String, text: call.Name, line: call.node.line, column: call.node.column}, call.at, 0)
@@ -261,6 +261,10 @@ func (u *Unexpanded) calls() []*Transform {
 		call := definition(item)
 		call.Fragment = rest
 		all = append(all, call)
+	}
+	if !usesServerless(u.root) && !slices.ContainsFunc(all, func(call *Transform) bool { return call.Name != Serverless && isMacro(call.Name) }) {
+		// It would leave the template unchanged. After another macro it may have something to expand.
+		all = slices.DeleteFunc(all, func(call *Transform) bool { return call.Listed() && call.Name == Serverless })
 	}
 	return all
 }
@@ -331,7 +335,7 @@ func (u *Unexpanded) Replaced(call *Transform, fragment Node) (*Unexpanded, erro
 			return nil, Errors{{Message: "Template format error: unsupported structure."}}
 		}
 		root := fragment.moved(u.root)
-		if rest := u.later(); !rest.IsZero() {
+		if rest := u.later(call.Name); !rest.IsZero() {
 			root.members = append([]Member{{Key: transformSection, Value: rest, line: rest.line, column: rest.column}}, root.members...)
 		}
 		return newUnexpanded(root, u.limits)
@@ -350,13 +354,17 @@ func (u *Unexpanded) Replaced(call *Transform, fragment Node) (*Unexpanded, erro
 	return newUnexpanded(root, u.limits)
 }
 
-// later returns the section Transform without its first call.
-func (u *Unexpanded) later() Node {
+// later returns the part of the section Transform that follows the first call of a transform.
+func (u *Unexpanded) later(name string) Node {
 	section := u.root.Get(transformSection)
-	if section.kind != value.List || len(section.items) < 2 {
+	if section.kind != value.List {
 		return Node{}
 	}
-	section.items = section.items[1:]
+	called := slices.IndexFunc(section.items, func(item Node) bool { return definition(item).Name == name })
+	if called+1 >= len(section.items) {
+		return Node{}
+	}
+	section.items = section.items[called+1:]
 	return section
 }
 

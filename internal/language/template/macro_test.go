@@ -44,6 +44,7 @@ func TestExpand(t *testing.T) {
 	}
 	macros := map[string]func(template.Node) string{
 		"A": mark("a"), "B": mark("b"), "123456789012::C": mark("c"), "Text": func(template.Node) string { return `["x", 1]` },
+		"AWS::Serverless-2016-10-31": mark("s"), "Sam": func(template.Node) string { return `{"Globals":{}}` },
 	}
 	tests := []struct {
 		name, text string
@@ -68,6 +69,13 @@ func TestExpand(t *testing.T) {
 		{"next to the sections", `{"Fn::Transform": {"Name": "A"}, "Resources": {}}`, []string{`A /Fn::Transform {"Resources":{}}`}, `{"a":true,"Resources":{}}`},
 		{"no object", `{"Resources": {"R": {"Fn::Transform": {"Name": "Text"}}}}`, []string{`Text /Resources/R/Fn::Transform {}`}, `{"Resources":{"R":["x",1]}}`},
 		{"short form", "Resources:\n  R: !Transform {Name: A}\n", []string{`A /Resources/R/Fn::Transform {}`}, `{"Resources":{"R":{"a":true}}}`},
+		{
+			"serverless", "Transform: [A, AWS::Serverless-2016-10-31]\nResources: {R: {Type: AWS::Serverless::Api}}",
+			[]string{`A  {"Resources":{"R":{"Type":"AWS::Serverless::Api"}}}`, `AWS::Serverless-2016-10-31  {"a":true,"Resources":{"R":{"Type":"AWS::Serverless::Api"}}}`},
+			`{"s":true,"a":true,"Resources":{"R":{"Type":"AWS::Serverless::Api"}}}`,
+		},
+		{"serverless without a use", "Transform: AWS::Serverless-2016-10-31\nResources: {R: {Type: T}}", nil, `{"Transform":"AWS::Serverless-2016-10-31","Resources":{"R":{"Type":"T"}}}`},
+		{"serverless for the result of a macro", "Transform: [Sam, AWS::Serverless-2016-10-31]\nResources: {}", []string{`Sam  {"Resources":{}}`, `AWS::Serverless-2016-10-31  {"Globals":{}}`}, `{"s":true,"Globals":{}}`},
 		{
 			"in its own parameters", `{"R": {"Fn::Transform": {"Name": "A", "Parameters": {"Fn::Transform": {"Name": "B"}}}}}`,
 			[]string{`B /R/Fn::Transform/Parameters/Fn::Transform {}`, `A /R/Fn::Transform {}`}, `{"R":{"a":true}}`,
@@ -211,4 +219,49 @@ func FuzzUnexpanded(f *testing.F) {
 			t.Fatalf("%s has as many calls as %s", next.Text(), u.Text())
 		}
 	})
+}
+
+func TestParseServerless(t *testing.T) {
+	const transform = "Transform: AWS::Serverless-2016-10-31\n"
+	parsed, ok, err := template.ParseServerless(transform+`
+Globals: {Function: {Timeout: 5, Runtime: python3.13, Environment: {Variables: {A: global, B: global}}}, Api: {Name: x}}
+Resources:
+  F:
+    Type: AWS::Serverless::Function
+    Properties: {Timeout: 7, CodeUri: src/, Environment: {Variables: {B: own, C: own}}}
+  G: {Type: "AWS::Serverless::Function"}
+  T: {Type: "Custom::T", Properties: {ServiceToken: !GetAtt F.Arn, Timeout: 1}}
+Outputs: {Url: {Value: !Ref ServerlessRestApi}}
+`, template.Limits{})
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	got := map[string]string{}
+	for _, r := range parsed.Resources {
+		got[r.LogicalID] = r.Type + " " + r.Properties.Value().String()
+	}
+	want := map[string]string{
+		"F": `AWS::Serverless::Function {"Timeout":7,"Runtime":"python3.13","Environment":{"Variables":{"A":"global","B":"own","C":"own"}},"CodeUri":"src/"}`,
+		"G": `AWS::Serverless::Function {"Timeout":5,"Runtime":"python3.13","Environment":{"Variables":{"A":"global","B":"global"}}}`,
+		"T": `Custom::T {"ServiceToken":{"Fn::GetAtt":["F","Arn"]},"Timeout":1}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("resources (-want +got):\n%s", diff)
+	}
+	for name, text := range map[string]string{
+		"no transform": "Resources: {R: {Type: T}}", "nothing to expand": transform + "Resources: {R: {Type: T}}",
+		"a macro": "Transform: [AWS::Serverless-2016-10-31, A]\nResources: {R: {Type: AWS::Serverless::Function}}", "no template": "[]",
+	} {
+		if _, ok, err := template.ParseServerless(text, template.Limits{}); ok || err != nil {
+			t.Errorf("%s: %t, %v", name, ok, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"no properties": "Resources: {F: {Type: AWS::Serverless::Function}, G: {Type: AWS::Serverless::Function, Properties: 1}}",
+		"no resource":   "Globals: {}\nResources: {F: 1}", "no resources": "Globals: {}",
+	} {
+		if _, ok, _ := template.ParseServerless(transform+text, template.Limits{}); !ok {
+			t.Errorf("%s: it is not a template of SAM", name)
+		}
+	}
 }

@@ -242,14 +242,16 @@ func plainNested(section Node) Node {
 	return made
 }
 
-// with returns an object with a new value for one of its members.
+// with returns an object with a new value for one of its members, which is added if there is none.
 func (n Node) with(key string, v Node) Node {
 	n.members = slices.Clone(n.members)
 	for i := range n.members {
 		if n.members[i].Key == key {
 			n.members[i].Value = v
+			return n
 		}
 	}
+	n.members = append(n.members, Member{Key: key, Value: v, line: v.line, column: v.column})
 	return n
 }
 

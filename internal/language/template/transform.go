@@ -66,23 +66,22 @@ func (p *parser) declaredTransform(name Node, where path, position int) {
 			}
 		}
 	case name.text == languageExtensions:
-	case name.text == blueGreen, name.text == serverless && !usesServerless(p.root):
+	case name.text == blueGreen, name.text == Serverless && !usesServerless(p.root):
 		t.transforms = t.transforms[:len(t.transforms)-1]
 		t.idle = append(t.idle, name.text)
-	case strings.HasPrefix(name.text, "AWS::Serverless"):
-		p.at(name, where, "Template format error: the transform %s is not supported by Pintle: only AWS expands it.", name.text)
-		p.explain("sam build and sam package leave it in the template; write its resources out as the types they stand for, " +
-			"deploy the template to AWS and take what GetTemplate returns with TemplateStage Processed, " +
-			"or expand it with a macro as docs/macros.md shows")
+	case name.text == Serverless:
+		p.at(name, where, "Template format error: the transform %s must expand this template first.", name.text)
+		p.explain("deploy it to a server with --run-functions, and use what GetTemplate returns with TemplateStage Processed")
 	default:
 		p.at(name, where, "%s", unknownTransform(name.text))
 	}
 }
 
-// serverless is the transform of the Serverless Application Model.
-const serverless = "AWS::Serverless-2016-10-31"
+// Serverless is the transform of the Serverless Application Model. A template that uses it is expanded like one that
+// calls a macro of this name.
+const Serverless = "AWS::Serverless-2016-10-31"
 
-// usesServerless reports whether a template has something that [serverless] expands: a section Globals, or a resource
+// usesServerless reports whether a template has something that [Serverless] expands: a section Globals, or a resource
 // of one of its types. Tools such as the SAM CLI declare the transform even in templates without either, which it
 // leaves unchanged. An absent template is assumed to use it.
 func usesServerless(root Node) bool {

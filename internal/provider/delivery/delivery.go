@@ -114,6 +114,9 @@ type Config struct {
 	// CalledOut reports whether a process of a local provider has called a service of this server since the given time.
 	// The called service, such as a function, may still send the answer. Nil means that no process calls services.
 	CalledOut func(provider string, since time.Time) bool
+	// Serverless expands templates of SAM: it answers the event of the macro [template.Serverless]. Its error is that of
+	// ctx. Nil leaves this macro unknown.
+	Serverless func(ctx context.Context, event []byte) ([]byte, error)
 	// Native handles the requests of native types, which have no service token. Nil means none.
 	Native *native.Registry
 	// CheckImport returns an error if a custom resource must not be imported, e.g. because a stack now has it. If the

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -24,6 +25,9 @@ const MaxReturned = 6<<20 + 1
 // or a function of AWS Lambda.
 func (rt *router) sendMacro(soft, hard context.Context, s *send, hide *redactor) Outcome {
 	named := s.request.Body.ServiceToken()
+	if rt.config.Serverless != nil && string(named) == store.ServedMacro(template.Serverless) {
+		return rt.expandServerless(soft, hard, s, hide)
+	}
 	provider, ok := rt.match(s.request, named)
 	if ok && provider.Function != "" {
 		named = provider.Function
@@ -43,6 +47,17 @@ func (rt *router) sendMacro(soft, hard context.Context, s *send, hide *redactor)
 			"--macro NAME=./path", strings.TrimPrefix(string(named), "macro:")))}
 	}
 	return rt.callMacro(soft, hard, s, hide, token, named)
+}
+
+// expandServerless expands a template of SAM on this node.
+func (rt *router) expandServerless(soft, hard context.Context, s *send, hide *redactor) Outcome {
+	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult {
+		reply, err := rt.config.Serverless(ctx, macroEvent(s.request))
+		if err != nil {
+			return attemptResult{text: hide.text(err.Error()), delivered: true}
+		}
+		return attemptResult{outcome: Returned{Body: reply}}
+	})
 }
 
 // macroEvent returns the event for a macro.

@@ -1,7 +1,9 @@
 package delivery_test
 
 import (
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -88,6 +90,31 @@ func TestMacroInLambda(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestServerless checks that the node expands templates of SAM itself, and tries again if that was interrupted.
+func TestServerless(t *testing.T) {
+	tries := 0
+	w := start(t, func(c *delivery.Config, _ *world) {
+		c.Serverless = func(_ context.Context, event []byte) ([]byte, error) {
+			if string(event) != macroText {
+				t.Errorf("it gets %s", event)
+			}
+			if tries++; tries == 1 {
+				return nil, errors.New("interrupted, with hunter2&more")
+			}
+			return []byte(`{"status": "success"}`), nil
+		}
+		c.Progress = func(_ wire.RequestID, text string) {
+			if strings.Contains(text, "hunter2") {
+				t.Errorf("the progress has a secret: %s", text)
+			}
+		}
+	})
+	w.Dispatch([]store.Request{macroRequest("macro:AWS::Serverless-2016-10-31")})
+	if diff := cmp.Diff(reported{"a", delivery.Returned{Body: []byte(`{"status": "success"}`)}}, w.next(t)); diff != "" {
+		t.Error(diff)
 	}
 }
 

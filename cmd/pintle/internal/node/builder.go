@@ -241,7 +241,7 @@ func (b *builder) openEngine(ctx context.Context) (err error) {
 		NestedTemplate: func(ctx context.Context, account, region, url string) (string, error) {
 			return b.texts.Template(sigv4.WithIdentity(ctx, sigv4.Identity{Account: account, Region: region}), url)
 		},
-		Stored: b.references.Stored, Hidden: b.references.Recall, Snippet: b.texts.Snippet,
+		Stored: b.references.Stored, Hidden: b.references.Recall, Snippet: b.texts.Snippet, Serverless: b.cloud != nil,
 		Upfront: true, Limits: b.config.Limits, Zones: b.config.Zones, RosIDChange: b.config.ROSIDChange, Linger: linger,
 	})
 	return err

@@ -21,6 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/builtin"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/provider/local"
+	"github.com/pintle-dev/pintle/internal/provider/serverless"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -145,11 +146,12 @@ func (b *builder) openDelivery(context.Context) (err error) {
 	}
 	var here delivery.Topics
 	away := b.away
+	var expand func(context.Context, []byte) ([]byte, error)
 	if b.cloud != nil {
-		here, away = sns.Carrier{Topics: b.cloud.topics}, nil
+		here, away, expand = sns.Carrier{Topics: b.cloud.topics}, nil, serverless.Macro
 	}
 	b.delivery, err = delivery.New(delivery.Config{
-		Topics: here, Away: away,
+		Topics: here, Away: away, Serverless: expand,
 		Table:  b.store,
 		Node:   b.engine.Node,
 		Report: b.report,

@@ -1,0 +1,53 @@
+package template
+
+import "github.com/pintle-dev/pintle/internal/language/value"
+
+// serverlessFunction is the type of a function in a template of SAM.
+const serverlessFunction = "AWS::Serverless::Function"
+
+// ParseServerless parses a template of SAM without expanding it, for a caller that looks for its functions. They have
+// the properties that the section Globals gives them. The template has no outputs, and a reference to a resource that
+// the expansion would add is an error. ok is false if the template does not use [Serverless], or calls macros too; then
+// there is no error. The error is an [Errors].
+func ParseServerless(body string, limits Limits) (t *Template, ok bool, err error) {
+	u, err := ReadUnexpanded(body, limits)
+	if err != nil {
+		return nil, false, nil //nolint:nilerr // other functions report it
+	}
+	calls := u.calls()
+	if len(calls) != 1 || calls[0].Name != Serverless || !calls[0].Listed() {
+		return nil, false, nil
+	}
+	globals, root := calls[0].Fragment.without("Globals")
+	_, root = root.without("Outputs")
+	resources := root.Get("Resources")
+	for _, r := range resources.members {
+		if r.Value.Get("Type").text != serverlessFunction {
+			continue
+		}
+		if properties := globals.Get("Function").overriddenBy(r.Value.Get("Properties")); !properties.IsZero() {
+			resources = resources.with(r.Key, r.Value.with("Properties", properties))
+		}
+	}
+	if !resources.IsZero() {
+		root = root.with("Resources", resources)
+	}
+	p := &parser{template: newTemplate(body, u.limits)}
+	t, err = p.whole(root)
+	return t, true, err
+}
+
+// overriddenBy returns the object with the members of another one, whose values win. Objects in both are merged.
+// Source: AWS SAM developer guide, "Globals section of the AWS SAM template", overridable properties.
+func (n Node) overriddenBy(own Node) Node {
+	switch {
+	case own.IsZero():
+		return n
+	case n.kind != value.Map || own.kind != value.Map:
+		return own
+	}
+	for _, m := range own.members {
+		n = n.with(m.Key, n.Get(m.Key).overriddenBy(m.Value))
+	}
+	return n
+}
