@@ -28,13 +28,15 @@ Resources:
   Note: {Type: Custom::Note, Properties: {ServiceToken: !GetAtt Handler.Arn, Name: !Ref Name}}
 Outputs: {Path: {Value: !GetAtt Note.Path}}
 `
-	if err := os.WriteFile(filepath.Join(dir, "template.yaml"), []byte(template), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"pintle.yaml": "stack: s\n", "template.yaml": template} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	pintleIn(t, dir, 0, "deploy", "--stack", "s", "--run-functions")
-	pintleIn(t, dir, 0, "deploy", "--stack", "s", "--run-functions", "--parameter", "Name=b")
+	pintleIn(t, dir, 0, "deploy", "--run-functions")
+	pintleIn(t, dir, 0, "deploy", "--run-functions", "--parameter", "Name=b")
 	if got := pintleIn(t, dir, 0, "outputs", "s", "Path"); got != "/b\n" {
 		t.Errorf("the output is %q, want /b", got)
 	}
-	pintleIn(t, dir, 0, "delete", "s", "--run-functions")
+	pintleIn(t, dir, 0, "delete", "--run-functions")
 }
