@@ -25,7 +25,7 @@ const (
 	isCompleteVariable = "USER_IS_COMPLETE_FUNCTION_ARN"
 )
 
-// serverlessFunction is the type of a function in a template of SAM.
+// serverlessFunction is the type of a function in a SAM template.
 const serverlessFunction = "AWS::Serverless::Function"
 
 // lambdaTimeout is the timeout of a function whose template has none. Source: AWS::Lambda::Function, Timeout.

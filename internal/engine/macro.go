@@ -175,7 +175,7 @@ func (d macros) fail(p preparation, failure *macroFailure) error {
 			before = &row
 		}
 		if scope, err := transforms(d).bind(&p.Options, submitted, before); err == nil {
-			secrets = append(secrets, parameterValues(scope))
+			secrets = append(secrets, parameterValues(scope, true))
 		}
 	}
 	// Redact before cutting, because a partial secret could not be found.

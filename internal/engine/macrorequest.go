@@ -39,7 +39,7 @@ func (d macroRequests) send(p preparation, e expanded) error {
 				value.Member{Key: "transformId", Value: value.Str(transformID(d.stack.Account, e.call.Name))},
 				value.Member{Key: "params", Value: parameters},
 				value.Member{Key: "requestId", Value: value.Str(string(id))},
-				value.Member{Key: "templateParameterValues", Value: parameterValues(e.scope)},
+				value.Member{Key: "templateParameterValues", Value: parameterValues(e.scope, e.call.Name != template.Serverless)},
 			),
 			Pending: value.SecretStr(string(state)),
 		},
@@ -51,10 +51,14 @@ func (d macroRequests) send(p preparation, e expanded) error {
 	return nil
 }
 
-// parameterValues returns the values of parameters by name; those of NoEcho parameters are secret.
-func parameterValues(scope *template.Scope) value.Value {
+// parameterValues returns the values of parameters by name; those of NoEcho parameters are secret, and left out if secrets
+// is false.
+func parameterValues(scope *template.Scope, secrets bool) value.Value {
 	members := make([]value.Member, 0, len(scope.Parameters))
 	for _, name := range sortedKeys(scope.Parameters) {
+		if !secrets && scope.Parameters[name].Secret() {
+			continue
+		}
 		members = append(members, value.Member{Key: name, Value: scope.Parameters[name]})
 	}
 	return value.Object(members...)

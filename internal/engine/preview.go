@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/language/plan"
+	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -49,6 +51,9 @@ func (p Planner) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 		in.asking, stop = p.asking(ctx)
 		defer stop()
 	}
+	if raw, err := template.ReadUnexpanded(in.Template, p.env.parsed.limits); err == nil && slices.Contains(raw.Macros(), template.Serverless) {
+		return Preview{}, afterMacros(raw) // also on a server that does not expand it
+	}
 	s, err := Checker(p).submit(ctx, dialect, in.Stack.Account, in.Stack.Region, in.Template)
 	switch {
 	case err != nil:
@@ -56,8 +61,7 @@ func (p Planner) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 	case s.problem != "":
 		return Preview{}, invalid(s.problem)
 	case s.raw != nil && s.raw.Calls(false):
-		return Preview{}, invalid("What this template would change is known only when its macros have run: [" +
-			strings.Join(s.raw.Macros(), ", ") + "]. Create a change set, which runs them.")
+		return Preview{}, afterMacros(s.raw)
 	}
 	name := store.StackName{Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack}
 	target := store.Target{Name: name}
@@ -113,6 +117,12 @@ func (p Planner) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 		err = nil
 	}
 	return result, err
+}
+
+// afterMacros rejects the preview of a template with macros.
+func afterMacros(raw *template.Unexpanded) error {
+	return invalid("What this template would change is known only when its macros have run: [" + strings.Join(raw.Macros(), ", ") +
+		"]. Create a change set, which runs them.")
 }
 
 // errDrawn ends a decision whose result must not be written.

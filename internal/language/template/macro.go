@@ -146,9 +146,11 @@ func (u *Unexpanded) Outline() *Template {
 func (u *Unexpanded) Extended(s *Scope) (*Unexpanded, error) {
 	p := &parser{template: newTemplate(u.Text(), u.limits)}
 	_, root := u.root.without(transformSection)
-	section := Member{Key: transformSection, Value: Node{kind: value.String, text: languageExtensions, line: 1, column: 1}}
-	root.members = append([]Member{section}, root.members...)
-	t, err := p.whole(root)
+	var globals Node
+	if p.template.incomplete = u.serverless(); p.template.incomplete {
+		globals, root = root.without(globalsSection)
+	}
+	t, err := p.whole(root.extending())
 	if err != nil {
 		return nil, err
 	}
@@ -159,10 +161,25 @@ func (u *Unexpanded) Extended(s *Scope) (*Unexpanded, error) {
 	if root, err = Read(made.Processed(), u.limits); err != nil {
 		return nil, err
 	}
+	if !globals.IsZero() {
+		root = root.with(globalsSection, globals)
+	}
 	if rest := u.later(languageExtensions); !rest.IsZero() {
 		root.members = append([]Member{{Key: transformSection, Value: rest}}, root.members...)
 	}
 	return newUnexpanded(root, u.limits)
+}
+
+// extending returns a template that calls only AWS::LanguageExtensions. The template has no section Transform.
+func (n Node) extending() Node {
+	section := Member{Key: transformSection, Value: Node{kind: value.String, text: languageExtensions, line: 1, column: 1}}
+	n.members = append([]Member{section}, n.members...)
+	return n
+}
+
+// serverless reports whether the section Transform calls [Serverless].
+func (u *Unexpanded) serverless() bool {
+	return slices.ContainsFunc(u.calls(), func(call *Transform) bool { return call.Name == Serverless })
 }
 
 // Outlined reports whether the template is the outline of one whose macros have not run.

@@ -221,6 +221,43 @@ func FuzzUnexpanded(f *testing.F) {
 	})
 }
 
+// TestExtendedServerless checks that AWS::LanguageExtensions expands a template for AWS::Serverless, with its section
+// Globals, functions in loops, and references to resources that only AWS::Serverless adds.
+func TestExtendedServerless(t *testing.T) {
+	u, err := template.ReadUnexpanded(`
+Transform: [AWS::LanguageExtensions, AWS::Serverless-2016-10-31]
+Globals: {Function: {Timeout: 5}}
+Resources:
+  "Fn::ForEach::Functions": [Name, [A, B], {"F${Name}": {Type: "AWS::Serverless::Function", Properties: {Role: !GetAtt FARole.Arn}}}]
+  T: {Type: "Custom::T", DependsOn: FBRole, Properties: {N: {"Fn::Length": [1, 2]}}}
+Outputs: {Url: {Value: !Sub "https://${ServerlessRestApi}"}}
+`, template.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := u.Check(); err != nil {
+		t.Fatal(err)
+	}
+	scope, err := u.Bind(nil, nil, template.Pseudo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u, err = u.Extended(scope); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"Transform":["AWS::Serverless-2016-10-31"],"Resources":{` +
+		`"FA":{"Type":"AWS::Serverless::Function","Properties":{"Role":{"Fn::GetAtt":["FARole","Arn"]}}},` +
+		`"FB":{"Type":"AWS::Serverless::Function","Properties":{"Role":{"Fn::GetAtt":["FARole","Arn"]}}},` +
+		`"T":{"Type":"Custom::T","DependsOn":"FBRole","Properties":{"N":2}}},` +
+		`"Outputs":{"Url":{"Value":{"Fn::Sub":"https://${ServerlessRestApi}"}}},"Globals":{"Function":{"Timeout":5}}}`
+	if diff := cmp.Diff(want, u.Text()); diff != "" {
+		t.Errorf("extended (-want +got):\n%s", diff)
+	}
+	if call := u.Next(); call == nil || call.Name != template.Serverless {
+		t.Errorf("the next call is %+v", call)
+	}
+}
+
 func TestParseServerless(t *testing.T) {
 	const transform = "Transform: AWS::Serverless-2016-10-31\n"
 	parsed, ok, err := template.ParseServerless(transform+`
@@ -247,6 +284,14 @@ Outputs: {Url: {Value: !Ref ServerlessRestApi}}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("resources (-want +got):\n%s", diff)
+	}
+	if _, ok, err := template.ParseServerless(`
+Transform: [AWS::LanguageExtensions, AWS::Serverless-2016-10-31]
+Resources:
+  F: {Type: AWS::Serverless::Function}
+  T: {Type: "Custom::T", Properties: {ServiceToken: !GetAtt F.Arn, Role: !GetAtt FRole.Arn, Version: !Ref F.Version}}
+`, template.Limits{}); !ok || err != nil {
+		t.Errorf("with AWS::LanguageExtensions: %t, %v", ok, err)
 	}
 	for name, text := range map[string]string{
 		"no transform": "Resources: {R: {Type: T}}", "nothing to expand": transform + "Resources: {R: {Type: T}}",

@@ -133,13 +133,13 @@ func (p *processing) run() (*Template, error) {
 		return nil, p.found
 	}
 	last := &parser{template: newTemplate(string(text), p.template.limits), extended: true}
-	last.template.processed = string(text)
+	last.template.processed, last.template.incomplete = string(text), p.template.incomplete
 	t, err := last.whole(made)
 	if err == nil || !p.lenient {
 		return t, err
 	}
 	again := &parser{template: newTemplate(string(text), p.template.limits), extended: true}
-	again.template.processed = string(text)
+	again.template.processed, again.template.incomplete = string(text), p.template.incomplete
 	t, found := again.examine(made)
 	return t, first(err, found)
 }

@@ -130,7 +130,7 @@ func (b *block) tree(n Node, where path, parameters *[]string) Node {
 				b.spoil(where)
 			}
 		case u.kind == useGetAtt:
-			if !b.resourceNames[u.name] {
+			if !b.resourceNames[u.name] && !b.template.incomplete {
 				b.at(u.at, where, "%s", undefined(u.name))
 			}
 			if u.parameter != "" && !b.parameterNames[u.parameter] && !b.template.Language.isPseudo(u.parameter) {
@@ -175,6 +175,9 @@ func (b *block) aloof(n Node, where path, parameters *[]string, what string) Nod
 }
 
 func (b *block) miss(name string, at Node) {
+	if b.template.incomplete {
+		return
+	}
 	if b.lenient {
 		b.at(at, b.where, "%s", unresolved(b.name, name))
 		return

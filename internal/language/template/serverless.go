@@ -1,24 +1,30 @@
 package template
 
-import "github.com/pintle-dev/pintle/internal/language/value"
+import (
+	"slices"
 
-// serverlessFunction is the type of a function in a template of SAM.
+	"github.com/pintle-dev/pintle/internal/language/value"
+)
+
+// serverlessFunction is the type of a function in a SAM template.
 const serverlessFunction = "AWS::Serverless::Function"
 
-// ParseServerless parses a template of SAM without expanding it, for a caller that looks for its functions. They have
-// the properties that the section Globals gives them. The template has no outputs, and a reference to a resource that
-// the expansion would add is an error. ok is false if the template does not use [Serverless], or calls macros too; then
-// there is no error. The error is an [Errors].
+// ParseServerless parses a SAM template without expanding it, for a caller that looks for its functions. They have
+// the properties that the section Globals gives them. The template has no outputs, and may refer to resources that the
+// expansion would add. ok is false if the template does not use [Serverless], or calls macros too; then there is no
+// error. The error is an [Errors].
 func ParseServerless(body string, limits Limits) (t *Template, ok bool, err error) {
 	u, err := ReadUnexpanded(body, limits)
 	if err != nil {
 		return nil, false, nil //nolint:nilerr // other functions report it
 	}
 	calls := u.calls()
-	if len(calls) != 1 || calls[0].Name != Serverless || !calls[0].Listed() {
+	if !u.serverless() || slices.ContainsFunc(calls, func(call *Transform) bool {
+		return !call.Listed() || call.Name != Serverless && call.Name != languageExtensions
+	}) {
 		return nil, false, nil
 	}
-	globals, root := calls[0].Fragment.without("Globals")
+	globals, root := calls[0].Fragment.without(globalsSection)
 	_, root = root.without("Outputs")
 	resources := root.Get("Resources")
 	for _, r := range resources.members {
@@ -32,7 +38,11 @@ func ParseServerless(body string, limits Limits) (t *Template, ok bool, err erro
 	if !resources.IsZero() {
 		root = root.with("Resources", resources)
 	}
+	if len(calls) > 1 {
+		root = root.extending()
+	}
 	p := &parser{template: newTemplate(body, u.limits)}
+	p.template.incomplete = true
 	t, err = p.whole(root)
 	return t, true, err
 }

@@ -49,6 +49,8 @@ type Template struct {
 	transforms []string
 	// idle are declared transforms that do not change the template.
 	idle []string
+	// incomplete means that [Serverless] has yet to add resources, so that names may be missing.
+	incomplete bool
 	// declared are the transforms that the text of an outline calls; an outline applies none.
 	declared []string
 	source   Node

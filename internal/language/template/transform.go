@@ -85,10 +85,21 @@ const Serverless = "AWS::Serverless-2016-10-31"
 // of one of its types. Tools such as the SAM CLI declare the transform even in templates without either, which it
 // leaves unchanged. An absent template is assumed to use it.
 func usesServerless(root Node) bool {
-	if root.kind != value.Map || !root.Get("Globals").IsZero() {
+	if root.kind != value.Map || !root.Get(globalsSection).IsZero() {
 		return true
 	}
-	return slices.ContainsFunc(root.Get("Resources").members, func(m Member) bool {
+	return declaresServerless(root.Get("Resources"))
+}
+
+// globalsSection has the properties that functions and APIs of [Serverless] share.
+const globalsSection = "Globals"
+
+// declaresServerless reports whether resources, or loops over resources, have a type of [Serverless].
+func declaresServerless(resources Node) bool {
+	return slices.ContainsFunc(resources.members, func(m Member) bool {
+		if strings.HasPrefix(m.Key, loopPrefix) {
+			return slices.ContainsFunc(m.Value.items, declaresServerless)
+		}
 		return m.Value.kind == value.Map && strings.HasPrefix(m.Value.Get("Type").text, "AWS::Serverless::")
 	})
 }

@@ -114,7 +114,7 @@ type Config struct {
 	// CalledOut reports whether a process of a local provider has called a service of this server since the given time.
 	// The called service, such as a function, may still send the answer. Nil means that no process calls services.
 	CalledOut func(provider string, since time.Time) bool
-	// Serverless expands templates of SAM: it answers the event of the macro [template.Serverless]. Its error is that of
+	// Serverless expands SAM templates: it answers the event of the macro [template.Serverless]. Its error is that of
 	// ctx. Nil leaves this macro unknown.
 	Serverless func(ctx context.Context, event []byte) ([]byte, error)
 	// Native handles the requests of native types, which have no service token. Nil means none.

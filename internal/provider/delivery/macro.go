@@ -49,7 +49,7 @@ func (rt *router) sendMacro(soft, hard context.Context, s *send, hide *redactor)
 	return rt.callMacro(soft, hard, s, hide, token, named)
 }
 
-// expandServerless expands a template of SAM on this node.
+// expandServerless expands a SAM template on this node.
 func (rt *router) expandServerless(soft, hard context.Context, s *send, hide *redactor) Outcome {
 	return rt.persist(soft, hard, s, func(ctx context.Context) attemptResult {
 		reply, err := rt.config.Serverless(ctx, macroEvent(s.request))

@@ -93,7 +93,7 @@ func TestMacroInLambda(t *testing.T) {
 	}
 }
 
-// TestServerless checks that the node expands templates of SAM itself, and tries again if that was interrupted.
+// TestServerless checks that the node expands SAM templates itself, and tries again if that was interrupted.
 func TestServerless(t *testing.T) {
 	tries := 0
 	w := start(t, func(c *delivery.Config, _ *world) {

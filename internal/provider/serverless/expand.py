@@ -1,7 +1,7 @@
-"""Expands a template of the AWS Serverless Application Model with AWS's own translator.
+"""Expands a template of the AWS Serverless Application Model (SAM) with AWS's own translator.
 
-The standard input has the event of a macro. The standard output gets one object: the fragment, the error of the
-translator, or why it cannot be imported; nothing if it is not installed.
+The standard input is the event of a macro. The standard output receives one object: the fragment, the error of the
+translator, or why the translator cannot be imported. It receives an empty object if the translator is not installed.
 """
 
 import sys
@@ -16,42 +16,63 @@ def main():
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # a warning must not mix with the result
     try:
+        result = expand(json.loads(sys.stdin.buffer.read().decode("utf-8")))
+        text = json.dumps(result, allow_nan=False)
+    except Exception as error:  # for example a number that JSON does not have
+        text = json.dumps({"error": "%s: %s" % (type(error).__name__, error)})
+    out.write(text)
+    out.close()
+
+
+def expand(event):
+    try:
         from samtranslator.model.exceptions import InvalidDocumentException
         from samtranslator.translator.managed_policy_translator import ManagedPolicyLoader
         from samtranslator.translator.transform import transform
-    except ImportError as error:
-        installed = error.name != "samtranslator"
-        return write(out, {"broken": str(error)} if installed else {})
+    except ModuleNotFoundError as error:
+        return {} if error.name == "samtranslator" else {"broken": str(error)}
+    except Exception as error:  # for example a library for another version of Python
+        return {"broken": "%s: %s" % (type(error).__name__, error)}
 
     class NoManagedPolicies(ManagedPolicyLoader):
-        """The translator has a list of AWS's policies. Others would need a call of IAM."""
+        """The translator has a list of AWS's policies. Other policies would require a call to IAM."""
 
         def load(self):
             return {}
 
-    event = json.loads(sys.stdin.buffer.read().decode("utf-8"))
     fragment = event["fragment"]
-    declared = fragment.get("Parameters") or {}
-    values = {
-        name: value
-        for name, value in (event.get("templateParameterValues") or {}).items()
-        if not secret(declared.get(name))
-    }
+    application = next(repository_applications(fragment), None)
+    if application:
+        return {
+            "error": "Resource with id [%s] is invalid. Pintle cannot fetch applications from the Serverless Application "
+            "Repository: use the URL of a template as its Location." % application
+        }
+    # The translator uses the default of a parameter that has no value. With a secret value, it must keep the Ref.
+    defaults = {}
+    for name, parameter in members(fragment.get("Parameters")):
+        if isinstance(parameter, dict) and str(parameter.get("NoEcho", "")).lower() == "true" and "Default" in parameter:
+            defaults[name] = parameter.pop("Default")
     try:
-        write(out, {"fragment": transform(fragment, values, NoManagedPolicies(None))})
+        made = transform(fragment, event.get("templateParameterValues") or {}, NoManagedPolicies(None))
     except InvalidDocumentException as error:
         causes = [cause.message for cause in error.causes]
-        write(out, {"error": " ".join([error.message] + sorted(causes))})
+        return {"error": " ".join([error.message] + sorted(causes))}
+    for name, default in defaults.items():
+        made["Parameters"][name]["Default"] = default
+    return {"fragment": made}
 
 
-def secret(parameter):
-    """Tells whether the value of a parameter must not get into the template."""
-    return isinstance(parameter, dict) and str(parameter.get("NoEcho", "")).lower() == "true"
+def repository_applications(fragment):
+    """Yields the logical IDs of applications whose template is in the Serverless Application Repository."""
+    for name, resource in members(fragment.get("Resources")):
+        if isinstance(resource, dict) and resource.get("Type") == "AWS::Serverless::Application":
+            properties = resource.get("Properties")
+            if isinstance(properties, dict) and isinstance(properties.get("Location"), dict):
+                yield name
 
 
-def write(out, result):
-    json.dump(result, out)
-    out.close()
+def members(section):
+    return list(section.items()) if isinstance(section, dict) else []
 
 
 main()

@@ -1,7 +1,7 @@
 // Package serverless expands templates of the AWS Serverless Application Model (SAM) with AWS's own translator, the
 // Python package aws-sam-translator. CloudFormation runs the same translator for AWS::Serverless-2016-10-31.
 //
-// The translator runs in a process of its own. It gets no credentials and needs no network. An application from the
+// The translator runs in a separate process. It gets no credentials and makes no calls. An application from the
 // Serverless Application Repository is therefore an error.
 package serverless
 
@@ -22,11 +22,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// ErrNoTranslator means that no Python on this machine has the translator. Its text says how to install it.
-var ErrNoTranslator = errors.New("the Python package aws-sam-translator expands AWS::Serverless-2016-10-31, and it is not installed: " +
-	"run python3 -m pip install aws-sam-translator, or put the programs of a virtual environment that has it first on PATH")
+// ErrNoTranslator means that no Python on this machine can run the translator. Its text says how to install it.
+var ErrNoTranslator = errors.New("Pintle needs the Python package aws-sam-translator for AWS::Serverless-2016-10-31: " +
+	"run python3 -m pip install aws-sam-translator, or put the bin directory of a virtual environment that has it first on PATH")
 
-// Invalid is the translator's error for a template, in the words of CloudFormation.
+// Invalid is the translator's error for a template, worded as in CloudFormation.
 type Invalid struct{ Text string }
 
 func (e *Invalid) Error() string { return e.Text }
@@ -37,15 +37,15 @@ type Event struct {
 	AccountID string `json:"accountId"`
 	// Fragment is the template without its section Transform, as JSON and with the long forms of functions.
 	Fragment json.RawMessage `json:"fragment"`
-	// Values are the values of parameters. The translator does not get those of parameters with NoEcho.
+	// Values are the values of parameters, without those of parameters with NoEcho: the translator writes values into the
+	// template.
 	Values map[string]any `json:"templateParameterValues,omitempty"`
 }
 
 // Limits of an expansion.
 const (
-	maxResult  = 6 << 20 // bytes: the limit of a macro's reply
-	maxPrinted = 4 << 10 // bytes of standard error in an error
-	maxTime    = 2 * time.Minute
+	maxResult = 6 << 20 // bytes: the limit of a macro's reply
+	maxTime   = 2 * time.Minute
 )
 
 //go:embed expand.py
@@ -53,7 +53,7 @@ var program string
 
 // Expand returns the expanded template as JSON. It tries python3 on PATH, and then the Python of the programs sam and
 // cfn-lint, which include the translator. It is safe for concurrent use. The error is [ErrNoTranslator], an [Invalid],
-// the error of ctx, or explains why Python failed.
+// the error of ctx, or says that the result is too long.
 func Expand(ctx context.Context, event Event) (json.RawMessage, error) {
 	input, err := json.Marshal(event)
 	if err != nil {
@@ -61,21 +61,28 @@ func Expand(ctx context.Context, event Event) (json.RawMessage, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
-	problem := ErrNoTranslator
+	var problems []string
 	for _, python := range interpreters() {
 		out, err := run(ctx, python, event.Region, input)
 		switch {
-		case err != nil:
-			return nil, fmt.Errorf("expand AWS::Serverless with %s: %w", python, err)
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("expand AWS::Serverless: %w", context.Cause(ctx))
+		case errors.Is(err, local.ErrOutputTooLong):
+			return nil, fmt.Errorf("expand AWS::Serverless: the result is longer than %d bytes", maxResult)
+		case err != nil: // for example a shim without a version
+			problems = append(problems, python+": "+err.Error())
 		case out.Fragment != nil:
 			return out.Fragment, nil
 		case out.Error != "":
 			return nil, &Invalid{out.Error}
 		case out.Broken != "":
-			problem = fmt.Errorf("%w (%s has it, and cannot import it: %s)", ErrNoTranslator, python, out.Broken)
+			problems = append(problems, python+" cannot import it: "+out.Broken)
 		}
 	}
-	return nil, problem
+	if problems != nil {
+		return nil, fmt.Errorf("%w (%s)", ErrNoTranslator, strings.Join(problems, "; "))
+	}
+	return nil, ErrNoTranslator
 }
 
 // Macro answers the event of a macro. A failed expansion is a reply too. The error is that of ctx, or one of an event
@@ -117,57 +124,29 @@ type result struct {
 	Broken   string          `json:"broken"`
 }
 
-// run expands a template with one Python.
+// run expands a template with one Python. Its error does not quote the template.
 func run(ctx context.Context, python, region string, input []byte) (out result, err error) {
 	cmd := exec.CommandContext(ctx, python, "-c", program)
 	cmd.Env = environment(os.Environ(), region)
 	cmd.Stdin = bytes.NewReader(input)
-	cmd.WaitDelay = time.Second
-	written, printed := &beginning{limit: maxResult}, &beginning{limit: maxPrinted}
-	cmd.Stdout, cmd.Stderr = written, printed
-	err = cmd.Run()
-	switch {
-	case ctx.Err() != nil:
-		return out, context.Cause(ctx)
-	case err != nil:
-		return out, fmt.Errorf("%w: %s", err, lastLine(printed.text.String()))
-	case written.cut:
-		return out, fmt.Errorf("the expanded template is longer than %d bytes", maxResult)
+	written, err := local.Output(cmd, maxResult)
+	if err != nil {
+		return out, err
 	}
-	if err := json.Unmarshal(written.text.Bytes(), &out); err != nil {
-		return out, fmt.Errorf("its output is no JSON: %w", err)
+	if err := json.Unmarshal(written, &out); err != nil {
+		return out, fmt.Errorf("its output is not valid JSON: %w", err)
 	}
 	return out, nil
 }
 
-// lastLine returns the last line of a traceback, which has the exception. The lines above it may quote the template.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return lines[len(lines)-1]
-}
+// passed matches the variables that an interpreter and its shim may need.
+var passed = regexp.MustCompile(`^(?i:PATH|HOME|USER|LANG|LC_\w+|TMPDIR|TEMP|TMP|SYSTEMROOT|VIRTUAL_ENV|PYTHON\w*|PYENV_\w+|ASDF_\w+|LD_LIBRARY_PATH)=`)
 
-// beginning stores the beginning of its input.
-type beginning struct {
-	text  bytes.Buffer
-	limit int
-	cut   bool
-}
-
-func (b *beginning) Write(p []byte) (int, error) {
-	keep := min(len(p), b.limit-b.text.Len())
-	b.cut = b.cut || keep < len(p)
-	b.text.Write(p[:keep]) // never fails
-	return len(p), nil
-}
-
-// environment returns the variables of the translator. boto3 reads the region from them, and must find no credentials:
-// it would call the Serverless Application Repository with them.
+// environment returns the variables of the translator. boto3 reads the region from them, and must find no credentials.
 func environment(variables []string, region string) []string {
-	kept := slices.DeleteFunc(slices.Clone(variables), func(kv string) bool {
-		return strings.HasPrefix(kv, "AWS_") || strings.HasPrefix(kv, "PINTLE_")
-	})
+	kept := slices.DeleteFunc(slices.Clone(variables), func(kv string) bool { return !passed.MatchString(kv) })
 	return append(kept, "AWS_DEFAULT_REGION="+region, "AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull,
-		"AWS_EC2_METADATA_DISABLED=true", "PYTHONIOENCODING=utf-8")
+		"BOTO_CONFIG="+os.DevNull, "AWS_EC2_METADATA_DISABLED=true", "PYTHONIOENCODING=utf-8")
 }
 
 // interpreters returns the Pythons to try, each once.
