@@ -306,7 +306,7 @@ Resources:
 		"no resource":   "Globals: {}\nResources: {F: 1}", "no resources": "Globals: {}",
 	} {
 		if _, ok, _ := template.ParseServerless(transform+text, template.Limits{}); !ok {
-			t.Errorf("%s: it is not a template of SAM", name)
+			t.Errorf("%s: it is not a SAM template", name)
 		}
 	}
 }
