@@ -223,7 +223,7 @@ func TestImportDown(t *testing.T) {
 	}
 }
 
-// What an endpoint refuses, or does not do, fails the import with its reason. Nothing is adopted, created or deleted.
+// An import fails with the reason of the endpoint if the endpoint refuses a step or does not perform it. Nothing is adopted, created or deleted.
 func TestImportRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		configure func(*forwardtest.Endpoint)

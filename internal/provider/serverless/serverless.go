@@ -85,8 +85,8 @@ func Expand(ctx context.Context, event Event) (json.RawMessage, error) {
 	return nil, ErrNoTranslator
 }
 
-// Macro answers the event of a macro. A failed expansion is a reply too. The error is that of ctx, or one of an event
-// that is no JSON.
+// Macro answers the event of a macro. A failed expansion is a reply too. The error is that of ctx, or says
+// that the event is not valid JSON.
 func Macro(ctx context.Context, text []byte) ([]byte, error) {
 	var event struct {
 		Event
