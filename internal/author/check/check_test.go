@@ -653,7 +653,7 @@ func TestProgramThatDoesNotStart(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "provider")
 	code := "#!/bin/sh\necho no database for hunter2-hunter2\nexit 1\n"
-	if err := os.WriteFile(path, []byte(code), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(path, []byte(code), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c := target(t, path, nil)

@@ -23,7 +23,7 @@ import (
 )
 
 // ErrNoTranslator means that no Python on this machine can run the translator. Its text says how to install it.
-var ErrNoTranslator = errors.New("Pintle needs the Python package aws-sam-translator for AWS::Serverless-2016-10-31: " +
+var ErrNoTranslator = errors.New("the transform AWS::Serverless-2016-10-31 needs the Python package aws-sam-translator: " +
 	"run python3 -m pip install aws-sam-translator, or put the bin directory of a virtual environment that has it first on PATH")
 
 // Invalid is the translator's error for a template, worded as in CloudFormation.
