@@ -25,9 +25,6 @@ const (
 	isCompleteVariable = "USER_IS_COMPLETE_FUNCTION_ARN"
 )
 
-// serverlessFunction is the type of a function in a SAM template.
-const serverlessFunction = "AWS::Serverless::Function"
-
 // lambdaTimeout is the timeout of a function whose template has none. Source: AWS::Lambda::Function, Timeout.
 const lambdaTimeout = 3 * time.Second
 
@@ -124,7 +121,7 @@ func (f *templateFunctions) named(n template.Node, what string) (*template.Resou
 	var found []*template.Resource
 	for _, reference := range f.partial.References(n) {
 		for _, r := range f.partial.Resources() {
-			if r.LogicalID == reference.Resource && (r.Type == "AWS::Lambda::Function" || r.Type == serverlessFunction) {
+			if r.LogicalID == reference.Resource && (r.Type == "AWS::Lambda::Function" || r.Type == template.ServerlessFunction) {
 				found = append(found, r)
 			}
 		}
@@ -166,7 +163,7 @@ func (f *templateFunctions) declared(r *template.Resource) (project.Provider, er
 		made.Env[m.Key] = v.Text()
 	}
 	code := []string{"Code", "ZipFile"}
-	if r.Type == serverlessFunction {
+	if r.Type == template.ServerlessFunction {
 		code = []string{"InlineCode"}
 	}
 	inline, err := f.text(r, code...)

@@ -107,18 +107,11 @@ func TestForwardImportTwoNodes(t *testing.T) {
 	v := &victims{killed: make(chan string, 8)}
 	endpoint.Done, endpoint.Steps = v.done, 1
 	c := newClusterIn(t, []string{"AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=SECRET"}, 2, "--forward", "AWS::Test::*="+endpoint.URL)
-	survives := func(node int, want types.StackStatus) {
-		t.Helper()
-		<-v.killed
-		c.nodes[node].kill()
-		c.ends(1-node, "s", want)
-		c.nodes[node].start()
-	}
 	v.during(c.nodes[0], func() { c.nodes[0].imports("s", importedThings, "A=a") }, "ExecuteChangeSet")
-	survives(0, types.StackStatusImportComplete)
+	v.survives(c, 0, types.StackStatusImportComplete)
 	wantImported(t, endpoint)
 	v.during(c.nodes[1], func() { c.nodes[1].imports("s", refusedThings, "B=b", "C=c") }, "ExecuteChangeSet")
-	survives(1, types.StackStatusImportRollbackComplete)
+	v.survives(c, 1, types.StackStatusImportRollbackComplete)
 	c.nodes[0].until("no stack of a failed import is left", func() bool { return len(endpoint.Stacks()) == 1 })
 	wantImported(t, endpoint)
 }

@@ -26,15 +26,6 @@ func TestForwardTwoNodes(t *testing.T) {
 			"A": {"Type": "AWS::Test::Thing", "Properties": {"Name": "` + name + `", "Size": "1"}},
 			"B": {"Type": "AWS::Test::Thing", "Properties": {"Size": "` + size + `", "Of": {"Fn::GetAtt": ["A", "Arn"]}}}}}`)
 	}
-	// survives waits until a node is killed and the other one has finished, and starts the killed node again.
-	survives := func(node int, want types.StackStatus) {
-		t.Helper()
-		<-v.killed
-		c.nodes[node].kill()
-		c.ends(1-node, "s", want)
-		c.nodes[node].start()
-	}
-
 	update := func(node int, name, size string) func() {
 		return func() {
 			if _, err := c.nodes[node].client().UpdateStack(t.Context(), &cloudformation.UpdateStackInput{
@@ -45,9 +36,9 @@ func TestForwardTwoNodes(t *testing.T) {
 		}
 	}
 	v.during(c.nodes[0], func() { c.nodes[0].create("s", *text("a", "1")) }, "CreateStack")
-	survives(0, types.StackStatusCreateComplete)
+	v.survives(c, 0, types.StackStatusCreateComplete)
 	v.during(c.nodes[1], update(1, "b", "2"), "CreateStack") // replaces A
-	survives(1, types.StackStatusUpdateComplete)
+	v.survives(c, 1, types.StackStatusUpdateComplete)
 
 	out, err := c.nodes[0].client().DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: name})
 	if err != nil {
@@ -72,4 +63,14 @@ func TestForwardTwoNodes(t *testing.T) {
 	if stacks := endpoint.Stacks(); stacks != nil {
 		t.Errorf("stacks are left: %q", stacks)
 	}
+}
+
+// survives waits until a node of a cluster is killed and the other one has finished the operation of stack s, and starts the killed node
+// again.
+func (v *victims) survives(c *cluster, node int, want types.StackStatus) {
+	c.t.Helper()
+	<-v.killed
+	c.nodes[node].kill()
+	c.ends(1-node, "s", want)
+	c.nodes[node].start()
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// serverlessFunction is the type of a function in a SAM template.
-const serverlessFunction = "AWS::Serverless::Function"
+// ServerlessFunction is the type of a function in a SAM template.
+const ServerlessFunction = "AWS::Serverless::Function"
 
 // ParseServerless parses a SAM template without expanding it, for a caller that looks for its functions. They have
 // the properties that the section Globals gives them. The template has no outputs, and may refer to resources that the
@@ -28,7 +28,7 @@ func ParseServerless(body string, limits Limits) (t *Template, ok bool, err erro
 	_, root = root.without("Outputs")
 	resources := root.Get("Resources")
 	for _, r := range resources.members {
-		if r.Value.Get("Type").text != serverlessFunction {
+		if r.Value.Get("Type").text != ServerlessFunction {
 			continue
 		}
 		if properties := globals.Get("Function").overriddenBy(r.Value.Get("Properties")); !properties.IsZero() {
